@@ -30,7 +30,7 @@ c, s, epsilon     ``C``, ``S``, ``h_tol``  scalar       none                   `
 ================  =======================  ===========  =====================  ================================
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -403,6 +403,33 @@ class NetworkConditional:
         hidden = node_inputs(weights, n)[np.append(inputs, weights.n_variables) if biased else inputs]
         intercept = 0.0 if weights.output_bias is None else float(weights.output_bias[n])
         return cls(inputs, hidden, weights.w2[n], weights.w3[n], float(weights.scale_floor()[n]), intercept)
+
+    def predict(self, values: Floats, law: object = None) -> Floats:
+        """Return mean and scale, shape (2, M).
+
+        Parameters
+        ----------
+        values : ndarray, shape (N, M)
+            All variables, one a row.
+        law : object
+            Ignored: the outputs are mean and scale in any case.
+        """
+        return np.array(self.mean_and_scale(values))
+
+    def faults(self, law: object, widths: Sequence[int]) -> Iterator[str]:
+        """Yield what contradicts itself.
+
+        Parameters
+        ----------
+        law : object
+            Ignored.
+        widths : sequence of int
+            Ignored.
+        """
+        if len(self.hidden) - self.inputs.size not in (0, 1):
+            yield "hidden weights do not go with their inputs"
+        if not self.floor > 0.0:
+            yield "a scale is not positive"
 
     def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given the values of all variables, one a row, shape (N, M)."""

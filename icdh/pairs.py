@@ -24,7 +24,8 @@ from icdh._ground.result import Result
 from icdh._node_model.evidence import fit_node
 from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array
-from icdh._table.table import FEW_VALUES, Table, mean_and_deviation, point_mass, rows_by_content
+from icdh._table.kinds import FEW_VALUES, point_mass
+from icdh._table.table import Table, mean_and_deviation, rows_by_content
 from icdh.exceptions import DataWarning, warn
 from icdh.files import LabelledTable
 from icdh.knowledge import Knowledge

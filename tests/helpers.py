@@ -262,12 +262,13 @@ def assert_agrees_with_shares(response, probabilities, x, theta, penalty, units,
     """
     value, gradient, fisher = response.objective(x, units).quadratic_model(theta, penalty)
     free, none, x = len(gradient), np.zeros(theta.size), x.T
-    dense = np.zeros(len(x), dtype=bool) if y is None else response.codes == 0
+    outcomes = response.codes if y is None else response.masses
+    dense = np.zeros(len(x), dtype=bool) if y is None else outcomes == 0
     density = x[dense], np.zeros(0) if y is None else y[dense]
 
     def objective(t):
         of_density = naive.node_objective(*density, t, none, units)
-        return naive.objective_of_shares(probabilities, x, response.codes, t, penalty) + of_density
+        return naive.objective_of_shares(probabilities, x, outcomes, t, penalty) + of_density
 
     assert value == pytest.approx(objective(theta))
     exact = naive.complex_step_gradient(objective, theta)[:free]

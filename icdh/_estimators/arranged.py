@@ -11,7 +11,8 @@ import numpy as np
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._rows.related import RelatedRows
 from icdh._table.experiments import Design
-from icdh._table.table import Scaling, Table, point_masses, rows_by_content
+from icdh._table.kinds import KINDS, point_masses
+from icdh._table.table import Scaling, Table, rows_by_content
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights
 from icdh.search.moves import Move
@@ -151,14 +152,14 @@ class CanonicalTable(ColumnOrder):
 
         counts = np.ones(self.values.shape, dtype=bool) if self.rows is None else self.rows
         frequent = [
-            point_masses(column[rows]) if masses and kind in ("continuous", "gridded") else []
+            point_masses(column[rows]) if masses and KINDS[kind].is_number else []
             for column, rows, kind in zip(self.values, counts, self.kinds, strict=True)
         ]
         return columns_of(self.values, self.kinds, transform, random_state, self.n_categories, frequent)
 
     def without_grids(self) -> "CanonicalTable":
         """Return the table with gridded columns taken for continuous."""
-        return replace(self, kinds=["continuous" if kind == "gridded" else kind for kind in self.kinds])
+        return replace(self, kinds=[KINDS[kind].exact or kind for kind in self.kinds])
 
     def in_users_columns(self, n_variables: int) -> Floats:
         """Return the values of the user's columns in their order and with their signs, shape (N, M)."""

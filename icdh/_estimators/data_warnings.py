@@ -6,12 +6,12 @@ import numpy as np
 
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import listed, plural
-from icdh._model.conditionals import is_of_labels
 from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import alike_in_units, dependence, ranks_of
 from icdh._table.categories import MOST_LABELS
 from icdh._table.computed import dummies, sums_and_ratios
-from icdh._table.table import FEW_VALUES, Table
+from icdh._table.kinds import FEW_VALUES
+from icdh._table.table import Table
 from icdh.exceptions import DataWarning, option, warn
 
 LONG = 100  # rows of a table from which whole numbers that rise from row to row are no accident
@@ -92,7 +92,7 @@ def _warn_about_determined_columns(model: StructuralModel, table: Table, values:
     for k, (name, conditional) in enumerate(zip(model.names, model.conditionals, strict=True)):
         inputs = conditional.inputs.tolist()
         # `Table.warn` names the cuts
-        if not inputs or is_of_labels(conditional) or name in table.cuts or not named.isdisjoint({k, *inputs}):
+        if not (inputs and conditional.law.has_mean) or name in table.cuts or not named.isdisjoint({k, *inputs}):
             continue
         _, deviation = conditional.mean_and_scale(values)
         if np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:

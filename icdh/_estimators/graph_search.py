@@ -235,11 +235,11 @@ def cheap_gains(scores: FamilyEvidence, graph: Graph) -> Gains | None:
     """
     if scores.families.worth is not None:  # they would count every row
         return None
-    gaussian = list(map(scores.families.is_gaussian, range(len(graph))))
-    if not any(gaussian):
+    if all(response.codes is not None for response in scores.families.responses):
         return TableGains(scores.families)
     linear = [scores.model_of(family) == "linear" for family in enumerate(graph) if family[1]]
-    return scores.linear_gains if all(gaussian) and np.mean(linear or 0) > TUNING.linear_share else None
+    are_numbers = all(response.gaussian is not None for response in scores.families.responses)
+    return scores.linear_gains if are_numbers and np.mean(linear or 0) > TUNING.linear_share else None
 
 
 @dataclass(frozen=True)

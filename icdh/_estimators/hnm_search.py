@@ -15,11 +15,12 @@ from icdh._ground.arrays import ByColumn, Mask, TableLike
 from icdh._ground.checks import random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import deferred_interrupts
-from icdh._model.conditionals import Constant
 from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
+from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.table import LEVEL_KINDS, Scaling, Table
+from icdh._table.kinds import KINDS
+from icdh._table.table import Scaling, Table
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
 from icdh.knowledge import EdgeRules, Knowledge
 from icdh.search.moves import Move
@@ -258,9 +259,9 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
 
         dag, N = strengths(found), table.n_variables
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
-        levels = {n: np.unique(table.values[n]) for n, kind in enumerate(table.kinds) if kind in LEVEL_KINDS}
+        levels = {n: np.unique(table.values[n]) for n, kind in enumerate(table.kinds) if KINDS[kind].has_levels}
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
-        model = StructuralModel.of(table, scaling, kept, [Constant()] * N, levels)
+        model = StructuralModel.of(table, scaling, kept, [CONSTANT] * N, levels)
         model, learned, in_time = refit(found, model, clock)
         self._learn(
             replace(model, kinds=table.kinds, column_transform=found.transform),
@@ -382,5 +383,5 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         if whole.interrupted_:
             raise KeyboardInterrupt
         kinds = dict(zip(whole.model_.names, whole.kinds_, strict=True))
-        decided = {name: kind for name, kind in kinds.items() if kind not in ("constant", "continuous")}
+        decided = {name: kind for name, kind in kinds.items() if KINDS[kind].repeats}
         return super().for_resamples(X).set_params(kinds=decided, column_transform=whole.column_transform_)

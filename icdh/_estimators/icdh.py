@@ -14,8 +14,8 @@ from icdh._ground.arrays import Floats
 from icdh._ground.checks import Choice, parameter, random_generator, settings_of
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted
-from icdh._model.conditionals import Constant
 from icdh._model.structural import StructuralModel
+from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design
 from icdh._table.table import SCALINGS, Scaling, Table
 from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
@@ -267,7 +267,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         warn_about_columns(table, scaled)
         values, how = design.with_contexts(scaled), (self.l1, self.l2, self.noise)
         whole = Problem(values, design.rules(rules), *how, self.bias, design.rows)
-        edgeless = StructuralModel.of(table, scaling, np.zeros((N, N)), [Constant()] * N)
+        edgeless = StructuralModel.of(table, scaling, np.zeros((N, N)), [CONSTANT] * N)
         report = partial(self._report_record, [*table.names, *design.conditions])
         rng, settings = random_generator(self.random_state), settings_of(TwoPhaseSettings, self)
         found = find_network(settings, whole, edgeless, design.baseline, clock, rng, report)

@@ -13,10 +13,11 @@ import numpy as np
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock
 from icdh._ground.labels import counted, listed, plural
-from icdh._model.conditionals import Conditional, has_probabilities, log_density, nearest, response
 from icdh._model.structural import StructuralModel
+from icdh._node_model.law import Conditional, nearest
 from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.table import LEVEL_KINDS, Table
+from icdh._table.kinds import KINDS
+from icdh._table.table import Table
 from icdh.exceptions import ConvergenceWarning, DataWarning, WarningList, collected_warnings, option, warn
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def redrawn(model: "StructuralModel", table: Table, gaps: Mask, rng: np.random.G
     varying = table.varying[:, np.newaxis]
     values = model.scaling.undo(draw_gaps(model, model.scaling.apply(table.values), gaps & varying, rng))
     for n, kind in enumerate(model.kinds or table.kinds):
-        if kind in (*LEVEL_KINDS, "gridded"):
+        if KINDS[kind].repeats:
             levels = np.unique(table.values[n, ~gaps[n]])
             values[n] = levels[nearest(levels, values[n])]
     return replace(table, values=np.where(gaps, values, table.values), imputed=gaps)
@@ -147,10 +148,10 @@ def _stepped(
 ) -> Floats:
     """Return what one step of the walk makes of variable n in these rows, shape (rows,)."""
     proposed, gain = rows.copy(), np.zeros(rows.shape[1])
-    if has_probabilities(conditionals[n]):  # a walk is one of densities
-        proposed[n] = response(conditionals[n], rows, rng.random((rows.shape[1],)))
-    else:
+    if conditionals[n].law.has_density(rows[n]).all():
         proposed[n], gain = _proposed_number(conditionals[n], rows, n, walks, rng)
+    else:  # a walk is one of densities
+        proposed[n] = conditionals[n].draw(rows, rng.random((rows.shape[1],)), np.zeros(rows.shape[1]))
     gain = gain + _log_density(conditionals, proposed, effects) - _log_density(conditionals, rows, effects)
     accepted = np.log(rng.random((rows.shape[1],))) < gain
     stepped: Floats = np.where(accepted, proposed[n], rows[n])
@@ -171,7 +172,7 @@ def _proposed_number(
 
 def _log_density(conditionals: Sequence[Conditional], rows: Floats, nodes: Sequence[int]) -> Floats:
     """Return the log density of some variables given their causes, shape (rows,)."""
-    return sum((log_density(conditionals[j], rows[j], rows) for j in nodes), np.zeros(rows.shape[1]))
+    return sum((conditionals[j].log_density(rows[j], rows) for j in nodes), np.zeros(rows.shape[1]))
 
 
 def fit_to_imputed(

@@ -7,7 +7,6 @@ import numpy as np
 from icdh._estimators.graph_search import TUNING, FoundGraph, HiddenCauses, family_evidence
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.parallel import single_blas_thread
-from icdh._model.conditionals import Conditional, Constant, log_density, nearest
 from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
 from icdh._node_model.cache import FamilyCache
@@ -21,8 +20,9 @@ from icdh._node_model.family_evidence import (
     WholeEvidence,
     quick_evidence,
 )
-from icdh._node_model.network import Response, in_original_signs
-from icdh._node_model.ordinal import OrdinalConditional
+from icdh._node_model.law import CONSTANT, Conditional
+from icdh._node_model.network import NodeNetwork, in_original_signs
+from icdh._node_model.response import Response
 from icdh.search.moves import Family, Graph, toggled
 
 
@@ -89,9 +89,8 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
             hidden = _add_confounded(found, found.causes, graph, model, conditionals)
             of_children = found.causes.scores_of_children(graph)
         for node, known in model.levels.items():  # the search saw the first digits of the user's levels
-            conditional, exact = conditionals[node], model.scaling.apply(known, node)
-            if isinstance(conditional, OrdinalConditional):
-                conditionals[node] = replace(conditional, levels=exact[nearest(exact, conditional.levels)])
+            law = conditionals[node].law.with_levels(model.scaling.apply(known, node))
+            conditionals[node] = replace(conditionals[node], law=law)
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
         noise = {scores.noise_of(family) for family in families} - {"none"}
@@ -211,8 +210,8 @@ def _likeliest(found: FoundGraph, response: Response, family: Family, fits: list
     fits = [*fits, fits[0]._replace(theta=constant, hidden_units=1)]
 
     def likelihood(fit: NodeFit) -> float:
-        conditional = response.conditional(np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units)
-        return float(log_density(conditional, values[node], values)[counts].sum())
+        network = NodeNetwork(np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units)
+        return float(Conditional(network, response.law).log_density(values[node], values)[counts].sum())
 
     return max(fits, key=likelihood)
 
@@ -225,16 +224,16 @@ def _conditionals(
 ) -> list[Conditional]:
     """Return the distributions of the user's columns, contexts held at zero."""
     table = found.table
-    conditionals: list[Conditional] = [Constant()] * n_variables
+    conditionals: list[Conditional] = [CONSTANT] * n_variables
     for (node, parents), (response, fit) in zip(families, fits, strict=True):
         if table.order[node] >= n_variables:
             continue
         widths, sign = found.columns.widths[list(parents)], table.signs[node]
         of_inputs = np.repeat(table.signs[list(parents)], widths)
-        theta = in_original_signs(fit.theta, fit.hidden_units, of_inputs, sign)
-        causes = table.order[list(parents)]
-        conditional = response.conditional(causes, widths, theta, fit.hidden_units, sign)
-        conditionals[table.order[node]] = conditional.at_zero(n_variables)
+        theta = in_original_signs(fit.theta, fit.hidden_units, of_inputs, sign, response.law)
+        network = NodeNetwork(table.order[list(parents)], widths, theta, fit.hidden_units).at_zero(n_variables)
+        law = response.law if sign > 0.0 else response.law.turned()
+        conditionals[table.order[node]] = Conditional(network, law)
     return conditionals
 
 

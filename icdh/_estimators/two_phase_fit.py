@@ -17,8 +17,8 @@ from icdh._ground.clock import Clock
 from icdh._ground.density import node_nll
 from icdh._ground.labels import counted
 from icdh._ground.parallel import in_parallel
-from icdh._model.conditionals import Constant
 from icdh._model.structural import StructuralModel
+from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.knowledge import EdgeRules
 from icdh.network import NetworkConditional, Weights
@@ -107,7 +107,10 @@ class FoundNetwork(NamedTuple):
         graph[:N, :N] = kept != 0.0
         fits = refit_to_graph(weights, graph, self.fitter.until(clock or Clock()))
         columns, values = self._columns_of(with_families(weights, fits)), self.fitter.problem.values[:N]
-        conditionals = [NetworkConditional.of(columns, n) if values[n].any() else Constant() for n in range(N)]
+        law = NormalLaw()
+        conditionals = [
+            Conditional(NetworkConditional.of(columns, n), law) if values[n].any() else CONSTANT for n in range(N)
+        ]
         model = replace(self.model, adjacency=kept, conditionals=conditionals)
         return model, {"nll_": model.nll(values, self.baseline), "cost_": self._cost_with(fits)}
 

@@ -34,7 +34,8 @@ from icdh._node_model.families import COLD, Families, Family, Start
 from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.gain_estimates import orthonormal
 from icdh._node_model.gaussian import GaussianResponse, fit_linear
-from icdh._node_model.network import Response, hidden_units_of, node_outputs
+from icdh._node_model.network import hidden_units_of, node_outputs
+from icdh._node_model.response import Response
 
 
 @dataclass(frozen=True)
@@ -203,8 +204,9 @@ class Districts:
         return Child(self.scores.fit_of(family), 0.0, 0.0, np.empty(0), np.empty(0))
 
     def _response(self, node: int) -> GaussianResponse:
-        response = self.scores.families.responses[node]
-        assert isinstance(response, GaussianResponse)
+        response = self.scores.families.responses[node].gaussian
+        if response is None:
+            raise TypeError(f"variable {node} cannot have a hidden cause")
         return response
 
     def _responding(self, node: int, loading: float, hidden: Posterior) -> Families:
@@ -219,7 +221,7 @@ class Districts:
 
     def _given(self, families: Families, family: Family, before: Child | None) -> Child:
         """Return a child fitted to its response; the network goes on from its last fit unless that was far behind."""
-        (x, response), noise, units = families.data(family), self.scores.noise, self.scores.units[family[0]]
+        (x, _), noise, units = families.data(family), self.scores.noise, self.scores.units[family[0]]
         linear = families.linear_score(family, noise)
         fit, lead = (None, 0.0) if before is None else (before.fit, before.lead)
         if fit is None or lead < TUNING.far_ahead:
@@ -227,8 +229,7 @@ class Districts:
             fit = families.fit(family, units, start)
             lead = families.score(family, fit, noise) - linear
         if fit is None or lead > 0.0:
-            assert isinstance(response, GaussianResponse)
-            mean, variance, *_ = fit_linear(x, response)
+            mean, variance, *_ = fit_linear(x, families.data(family)[1].gaussian or self._response(family[0]))
             return Child(fit, linear, lead, mean, np.full(mean.size, variance))
         mean, deviation = node_outputs(fit.theta, x, fit.hidden_units)
         return Child(fit, families.score(family, fit, noise), lead, mean, np.square(deviation))

@@ -159,7 +159,7 @@ class HiddenCauseSearch:
         self.found, self.state = found, HiddenGraph(found.graph)
         self.districts = Districts(scores)
         self._linear = LinearGraphs(scores.families)
-        self.may_be_child = np.array(list(map(scores.families.is_gaussian, range(len(scores.families)))))
+        self.may_be_child = np.array([response.gaussian is not None for response in scores.families.responses])
         self.named = [np.flatnonzero(children & self.may_be_child).tolist() for children in named]
         if any(len(children) < TUNING.least_children for children in self.named):
             reason = "names a hidden cause that has fewer than three columns of numbers that vary; leave it out"

@@ -25,7 +25,6 @@ from icdh._ground.arrays import ByColumn, Floats, RandomState
 from icdh._ground.checks import Number, random_generator
 from icdh._ground.labels import printable, variable_index
 from icdh._ground.shell import shell
-from icdh._model.conditionals import has_probabilities, is_confounded, is_of_labels, response, standardised
 from icdh._model.hidden import parts
 from icdh._table.categories import Categories, Label
 from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
@@ -174,11 +173,7 @@ def drawn(model: "StructuralModel", n_rows: int, rng: np.random.Generator) -> Ro
 
 def _natural(model: "StructuralModel", node: int, scaled: Floats, noise: Floats, hidden: Floats) -> Floats:
     """Return a variable given its causes, its noise and the value of its hidden cause, all of shape (M,)."""
-    given = model.conditionals[node]
-    if is_confounded(given):
-        mean, scale = given.mean_and_scale_at(model.others_held(node, scaled), hidden)
-        return mean + scale * noise
-    return response(given, model.others_held(node, scaled), noise)
+    return model.conditionals[node].draw(model.others_held(node, scaled), noise, hidden)
 
 
 def abducted(model: "StructuralModel", values: Floats, scaled: Floats) -> Rows:
@@ -188,8 +183,8 @@ def abducted(model: "StructuralModel", values: Floats, scaled: Floats) -> Rows:
     """
     noise, hidden = np.full_like(scaled, np.nan), np.zeros_like(scaled)
     for node, conditional in enumerate(model.conditionals):
-        if not has_probabilities(conditional):
-            noise[node] = standardised(conditional, scaled[node], model.others_held(node, scaled))
+        if (of_rows := conditional.noise(scaled[node], model.others_held(node, scaled))) is not None:
+            noise[node] = of_rows
     for part in parts(model, scaled):
         hidden[part.nodes] = part.posterior.mean
         noise[part.nodes] = part.noise
@@ -208,9 +203,9 @@ def under(
     def respond(node: int, scaled: Floats) -> Floats:
         if np.isnan(rows.noise[node, 0]):
             if node not in actions:
-                kind = "label" if is_of_labels(model.conditionals[node]) else "level"
+                value = model.conditionals[node].law.value
                 raise ValueError(
-                    f"{option('do')} reaches {model.names[node]!r}: what the {kind} of a row would have been is not "
+                    f"{option('do')} reaches {model.names[node]!r}: what the {value} of a row would have been is not "
                     f"determined; set it as well, or see how often each occurs in what sample draws with {option('do')}"
                 )
             as_set: Floats = scaled[node]
@@ -354,7 +349,7 @@ def average_effect(
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1; got {level!r}")
     source, target = (variable_index(key, model.names, name) for name, key in (("cause", cause), ("effect", effect)))
-    if is_of_labels(model.conditionals[target]):
+    if not model.conditionals[target].law.has_mean:
         raise ValueError(
             f"{option('effect')} is {effect!r}, which has labels and no mean; count those that sample draws with "
             f"{option('do')}"

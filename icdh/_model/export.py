@@ -9,7 +9,6 @@ import numpy as np
 from icdh import graphs
 from icdh._ground.arrays import Floats, Foreign
 from icdh._ground.labels import edge_lines, html_table, texts
-from icdh._model.conditionals import is_of_labels, response
 from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes
 from icdh.exceptions import import_extra
 
@@ -33,7 +32,7 @@ def to_dowhy(model: "StructuralModel") -> Foreign:
         If DoWhy is not installed.
     """
     refuse_hidden_causes(model, "to_dowhy", "pass the graph to DoWhy's CausalModel, as to_networkx or to_gml give it")
-    labels = [name for name, given in zip(model.names, model.conditionals, strict=True) if is_of_labels(given)]
+    labels = [name for name, given in zip(model.names, model.conditionals, strict=True) if not given.law.has_mean]
     if labels:
         raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
     levels = [name for n, name in enumerate(model.names) if n in model.levels and model.adjacency[:, n].any()]
@@ -76,7 +75,7 @@ class _Response:
     def value(self, rows: Floats, noise: Floats) -> Floats:
         """Return the variable given its causes, one a column, and its noise, both of shape (n_rows, 1)."""
         values = self.given(rows, len(noise))
-        drawn = response(self.model.conditionals[self.node], values, np.ravel(noise))
+        drawn = self.model.conditionals[self.node].draw(values, np.ravel(noise), np.zeros(noise.size))
         return self.model.in_units(self.node, drawn)[:, np.newaxis]
 
     def moments(self, rows: Floats, n_rows: int) -> tuple[Floats, Floats]:

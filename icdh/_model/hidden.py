@@ -4,19 +4,59 @@ A hidden cause U ~ N(0, 1) adds loading times U to its children. `icdh._node_mod
 The conditional of a child is that of U unknown.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
 from icdh._ground.arrays import Floats, Mask, TableLike
-from icdh._model.conditionals import HiddenPosterior, confounded
+from icdh._node_model.law import Conditional
 from icdh._table.table import Table
 from icdh.exceptions import ArgumentValueError, option
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
+
+
+class HiddenPosterior(Protocol):
+    """What rows tell of a hidden cause: the mean and variance of its value in each, of shape (M,)."""
+
+    mean: Floats
+    variance: Floats
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        """Return standardised draws of the hidden values, shape (M,)."""
+        ...
+
+
+class Confounded(Protocol):
+    """The distribution of a child of a hidden cause."""
+
+    loading: float
+
+    def mean_and_scale_at(self, values: Floats, hidden: Floats) -> tuple[Floats, Floats]:
+        """Return mean and scale, each of shape (M,), given all variables and the hidden values, shape (M,)."""
+        ...
+
+    def posterior_with(
+        self, children: "Sequence[Confounded]", observed: Floats, values: Floats
+    ) -> tuple[HiddenPosterior, Floats]:
+        """Return what rows tell of the hidden values, and the joint negative log-density of all children, shape (M,).
+
+        The children are of one kind; the values observed have shape (c, M), all variables (N, M).
+        """
+        ...
+
+
+def is_confounded(conditional: object) -> TypeGuard[Confounded]:
+    """Return whether a conditional is that of a child of a hidden cause."""
+    return hasattr(conditional, "loading")
+
+
+def confounded(conditionals: Sequence[Conditional], nodes: Sequence[int]) -> list[Confounded]:
+    """Return the distributions of the children of a hidden cause."""
+    return [given for given in (conditionals[node] for node in nodes) if is_confounded(given)]
 
 
 class HiddenCause(NamedTuple):

@@ -13,7 +13,8 @@ import numbers
 import os
 import zipfile
 from collections.abc import Hashable, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
+from itertools import chain
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -21,24 +22,34 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union, get_args, get_origin, g
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.arrays import Cells, Floats
+from icdh._ground.arrays import Cells
 from icdh._ground.atomic import replace_on_success
-from icdh._model.conditionals import Conditional, Constant, Empirical, Gaussian, Noise, Uniform, is_confounded
-from icdh._model.hidden import HiddenCause
+from icdh._model.hidden import HiddenCause, is_confounded
+from icdh._node_model.law import (
+    Conditional,
+    ConstantLaw,
+    Empirical,
+    Gaussian,
+    Law,
+    NoCauses,
+    Noise,
+    NormalLaw,
+    Predictor,
+    Uniform,
+)
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import LIBRARIES
-from icdh._table.table import KINDS
+from icdh._table.kinds import KINDS
 from icdh._table.transforms import TRANSFORMS
 from icdh._version import __version__
 from icdh.network import NetworkConditional
 
 if TYPE_CHECKING:
     from icdh._model.structural import StructuralModel
-    from icdh._node_model.network import GivenParents
 
 Json: TypeAlias = Any  # what stands in JSON, demanded to be what is wanted before it is used
 
-FORMAT, VERSION = "icdh model", 2
+FORMAT, VERSION = "icdh model", 3
 CONTENT = "model.json"
 FLOATS, INTEGERS = "<f8", "<i8"
 # Subclass first: a datetime is a date, too.
@@ -49,26 +60,39 @@ SHAPES = {
     **dict.fromkeys(("offset", "scale", "centre"), "N"),
     **dict.fromkeys(("adjacency", "edge_probability", "direction_loss", "hidden_loss", "settled"), "NN"),
     **{"observed_range": "2N", "hidden": "rm", "w2": "m", "w3": "m", "theta": "t", "log_shares": "K", "levels": "K"},
-    **{"cuts": "c", "residuals": "M", "loadings": "c"},
+    **{"cuts": "c", "residuals": "M", "loadings": "c", "masses": "K", "log_odds": "K"},
 }
 
 
 def _kinds() -> dict[object, dict[str, type]]:
-    """Return the kinds of distributions; they are looked up when needed because the node model loads compiled code."""
-    from icdh._node_model.categorical import CategoricalConditional
+    """Return the kinds of parts; they are looked up when needed because the node model loads compiled code."""
+    from icdh._node_model.categorical import LabelLaw
     from icdh._node_model.confounded import ConfoundedConditional
-    from icdh._node_model.network import NodeConditional
-    from icdh._node_model.ordinal import OrdinalConditional
+    from icdh._node_model.gaussian import GaussianLaw
+    from icdh._node_model.network import NodeNetwork
+    from icdh._node_model.ordinal import LevelLaw
+    from icdh._node_model.point_masses import PointMassLaw
 
-    of_variables = {
-        "constant": Constant,
-        "network": NetworkConditional,
-        "node": NodeConditional,
-        "confounded": ConfoundedConditional,
-        "labels": CategoricalConditional,
-        "levels": OrdinalConditional,
+    return {
+        Conditional: {
+            "alone": Conditional,
+            "confounded": ConfoundedConditional,
+        },
+        Predictor: {
+            "constant": NoCauses,
+            "network": NetworkConditional,
+            "node": NodeNetwork,
+        },
+        Law: {
+            "constant": ConstantLaw,
+            "mean and scale": NormalLaw,
+            "mean and log-variance": GaussianLaw,
+            "point masses": PointMassLaw,
+            "levels": LevelLaw,
+            "labels": LabelLaw,
+        },
+        Noise: {"gaussian": Gaussian, "empirical": Empirical, "uniform": Uniform},
     }
-    return {Conditional: of_variables, Noise: {"gaussian": Gaussian, "empirical": Empirical, "uniform": Uniform}}
 
 
 def write_model(path: str | os.PathLike[str], model: "StructuralModel") -> None:
@@ -98,9 +122,9 @@ def write_model(path: str | os.PathLike[str], model: "StructuralModel") -> None:
             return {"array": entry, "dtype": dtype, "shape": list(value.shape)}
         if is_dataclass(value) or isinstance(value, (Categories, HiddenCause)):
             kind = {"kind": kinds[type(value)]} if type(value) in kinds else {}
-            fields = {name: getattr(value, name) for name in get_type_hints(type(value))}
-            of_names = {name: list(map(_encoded_name, fields.pop(name))) for name in {"names", "children"} & {*fields}}
-            return {**kind, **of_names, **{name: encoded(field) for name, field in fields.items()}}
+            parts = {name: getattr(value, name) for name in _hints(type(value))}
+            of_names = {name: list(map(_encoded_name, parts.pop(name))) for name in {"names", "children"} & {*parts}}
+            return {**kind, **of_names, **{name: encoded(part) for name, part in parts.items()}}
         if isinstance(value, dict):
             return {str(key): encoded(part) for key, part in value.items()}
         if isinstance(value, (list, tuple)):
@@ -115,6 +139,12 @@ def write_model(path: str | os.PathLike[str], model: "StructuralModel") -> None:
         for name, data in {CONTENT: text.encode("ascii"), **entries}.items():
             # A fixed date: the same model gives the same file.
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    """Return the fields of a part, with their types."""
+    hints = get_type_hints(kind)
+    return {part.name: hints[part.name] for part in fields(kind)} if is_dataclass(kind) else hints
 
 
 def _encoded_name(name: Hashable) -> Json:
@@ -252,8 +282,8 @@ class _Content:
         if hasattr(kind, "__annotations__"):
             _demand(isinstance(code, dict), f"{name} is no part of a model")
             sizes = {"N": n_variables, "2": 2}
-            fields = {field: hint for field, hint in get_type_hints(kind).items() if field in code}
-            return kind(**{key: self.value(code[key], hint, key, n_variables, sizes) for key, hint in fields.items()})
+            hints = {field: hint for field, hint in _hints(kind).items() if field in code}
+            return kind(**{key: self.value(code[key], hint, key, n_variables, sizes) for key, hint in hints.items()})
         _demand(type(code) is kind and (kind is not float or np.isfinite(code)), f"{name} is no {kind.__name__}")  # pyright: ignore[reportCallIssue, reportArgumentType]
         return code
 
@@ -301,11 +331,13 @@ def _check_model(model: "StructuralModel") -> None:
         _demand(0 < len(known.labels) <= MOST_LABELS, "labels are too few or too many")
         _demand(n_different == len(known.labels + known.unseen), "labels repeat")
     for levels in model.levels.values():
-        _check_ascending(levels)
+        ascend = 1 < levels.size <= MOST_LABELS and (np.diff(levels) > 0.0).all()
+        _demand(ascend, "levels do not ascend")
     n_labels = {n: len(known.labels) for n, known in model.categories.items() if not known.ordered}
     for n, part in enumerate(model.conditionals):
         _check_part(part, model, n, n_labels)
-    _demand(all(part.residuals.size for part in model.noise if isinstance(part, Empirical)), "residuals are missing")
+    for fault in (fault for noise in model.noise for fault in noise.faults()):
+        raise _Damage(fault)
     children = [child for cause in model.hidden_causes for child in cause.children]
     given = dict(zip(model.names, model.conditionals, strict=True))
     confounded = {name for name, part in given.items() if is_confounded(part)}
@@ -316,40 +348,11 @@ def _check_model(model: "StructuralModel") -> None:
 
 def _check_part(part: Conditional, model: "StructuralModel", n: int, n_labels: dict[int, int]) -> None:
     """Demand that the fields of the distribution of variable ``n`` go together, and with the labels of variables."""
-    from icdh._node_model.categorical import CategoricalConditional
-    from icdh._node_model.network import GivenParents
-    from icdh._node_model.ordinal import OrdinalConditional
-
     known = ((part.inputs >= 0) & (part.inputs < len(model.names))).all() and np.unique(part.inputs).size
     _demand(known == part.inputs.size, "inputs are not variables")
-    same = not isinstance(part, CategoricalConditional) or part.log_shares.size == n_labels.get(n, 0)
-    _demand(same, "labels do not go with their probabilities")
-    if isinstance(part, GivenParents):
-        _demand(part.widths.tolist() == [n_labels.get(int(k), 1) for k in part.inputs], "inputs lack their labels")
-        _check_weights(part)
-    if isinstance(part, OrdinalConditional):
-        _check_ascending(part.levels)
-        _demand(part.cuts.size == part.levels.size - 1 and (np.diff(part.cuts) >= 0.0).all(), "cuts do not ascend")
-        _demand(model.levels[n].size == part.levels.size, "levels do not go with their probabilities")
-    if isinstance(part, Constant):
-        _demand(part.inputs.size == 0, "a constant has inputs")
-    if isinstance(part, NetworkConditional):
-        _demand(len(part.hidden) - part.inputs.size in (0, 1), "hidden weights do not go with their inputs")
-        _demand(part.floor > 0.0, "a scale is not positive")
-
-
-def _check_weights(part: "GivenParents") -> None:
-    from icdh._node_model.categorical import CategoricalConditional, n_categorical_weights
-    from icdh._node_model.network import n_weights
-
-    _demand(part.hidden_units > 0, "there are no hidden units")
-    width = int(part.widths.sum())
-    needed = n_weights(width, part.hidden_units)
-    if isinstance(part, CategoricalConditional):
-        _demand(part.log_shares.size > 1, "labels are too few")
-        needed = n_categorical_weights(width, part.hidden_units, part.log_shares.size)
-    _demand(part.theta.size == needed, f"theta has shape [{part.theta.size}], not [{needed}]")
-
-
-def _check_ascending(levels: Floats) -> None:
-    _demand(1 < levels.size <= MOST_LABELS and (np.diff(levels) > 0.0).all(), "levels do not ascend")
+    faults = chain(
+        part.law.faults(n_labels.get(n, 0), model.levels.get(n)),
+        part.predictor.faults(part.law, [n_labels.get(int(k), 1) for k in part.inputs]),
+    )
+    for fault in faults:
+        raise _Damage(fault)

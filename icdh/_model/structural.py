@@ -25,19 +25,8 @@ from icdh._ground.shell import shell
 from icdh._model import effects as interventional
 from icdh._model import export
 from icdh._model import hidden as hidden_common
-from icdh._model.conditionals import (
-    Conditional,
-    Empirical,
-    Gaussian,
-    Noise,
-    Uniform,
-    has_probabilities,
-    is_confounded,
-    log_density,
-    nearest,
-    standardised,
-)
-from icdh._model.hidden import HiddenCause
+from icdh._model.hidden import HiddenCause, is_confounded
+from icdh._node_model.law import Conditional, Noise, nearest
 from icdh._table.categories import Categories
 from icdh._table.frames import frame_of, index_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
@@ -146,7 +135,7 @@ class StructuralModel:
 
     def __post_init__(self) -> None:
         if not self.noise:
-            noise = [Uniform() if has_probabilities(given) else Gaussian() for given in self.conditionals]
+            noise = [given.noise_distribution() for given in self.conditionals]
             object.__setattr__(self, "noise", noise)
 
     @classmethod
@@ -201,14 +190,7 @@ class StructuralModel:
         """
         residuals = interventional.abducted(self, self.scaling.undo(values), values).noise
         counts = np.ones(values.shape, dtype=bool) if rows is None else rows | ~rows.any(axis=1, keepdims=True)
-        noise: list[Noise] = [
-            Uniform()
-            if has_probabilities(given)
-            else Gaussian()  # of a child of a hidden cause, whose noise no row tells exactly
-            if is_confounded(given)
-            else Empirical(np.sort(residuals[n, counts[n]]))
-            for n, given in enumerate(self.conditionals)
-        ]
+        noise = [given.noise_distribution(residuals[n, counts[n]]) for n, given in enumerate(self.conditionals)]
         return replace(self, noise=noise)
 
     def with_edge_probability(self, edge_probability: ArrayLike) -> "StructuralModel":
@@ -393,7 +375,7 @@ class StructuralModel:
 
     def standardised_residuals(self, values: Floats) -> Floats:
         """Return the residuals of scaled observations ``values``, both of shape (N, M)."""
-        return np.array([standardised(given, values[n], values) for n, given in enumerate(self.conditionals)])
+        return np.array([given.standardised(values[n], values) for n, given in enumerate(self.conditionals)])
 
     def probabilities(self, variable: Hashable, X: TableLike) -> Observations:
         """Return the probabilities of the labels, or levels, of a variable given its causes.
@@ -417,10 +399,10 @@ class StructuralModel:
             If the variable has neither labels nor levels, or as `predict`.
         """
         node = variable_index(variable, self.names, "variable")
-        conditional = self.conditionals[node]
-        if not has_probabilities(conditional):
+        log_p = self.conditionals[node].log_probabilities(self.scaled(X))
+        if log_p is None:
             raise ValueError(f"{self.names[node]!r} has no labels; predict gives its mean, predict_scale its spread")
-        probabilities = np.exp(conditional.log_probabilities(self.scaled(X)))
+        probabilities = np.exp(log_p)
         if not self.frame:
             return probabilities.T
         known, levels = self.categories.get(node), self.levels.get(node, np.arange(len(probabilities)))
@@ -449,8 +431,9 @@ class StructuralModel:
         ValueError, TypeError
             As `predict`.
         """
-        densities = [not has_probabilities(given) for given in self.conditionals]
-        return -self.nll(self.scaled(X)) - float(np.log(self.scaling.scale[densities]).sum())
+        values = self.scaled(X)
+        dense = np.array([given.law.has_density(values[n]).mean() for n, given in enumerate(self.conditionals)])
+        return -self.nll(values) - float((dense * np.log(self.scaling.scale)).sum())
 
     def nll(self, values: Floats, rows: Mask | None = None) -> float:
         """Return the negative log-likelihood of scaled observations, shape (N, M), as a density of these.
@@ -466,7 +449,7 @@ class StructuralModel:
         for n, conditional in enumerate(self.conditionals):  # one by one: long tables need little more memory
             if is_confounded(conditional):
                 continue
-            nats = -log_density(conditional, values[n], values)
+            nats = -conditional.log_density(values[n], values)
             total += mean_of_counted(nats, None if rows is None else rows[n])
         return total
 

@@ -67,6 +67,27 @@ def node_forward(x, theta, units, hidden, mean, variance):
         variance[r] = VARIANCE_FLOOR + exp(min(max(variance[r], -LOG_VARIANCE_LIMIT), LOG_VARIANCE_LIMIT))
 
 
+@kernel(fastmath=CONTRACT)
+def fill_outputs(hidden, theta, outputs):
+    """Fill mean and log-variance (2, n) given the hidden units (m, n), as `node_forward` has them."""
+    m, n = hidden.shape
+    for o in range(2):
+        output, first = outputs[o], theta.size - (2 - o) * (m + 1)
+        for r in range(n):
+            output[r] = theta[first]
+        for h in range(m):
+            unit, weight = hidden[h], theta[first + 1 + h]
+            for r in range(n):
+                output[r] += weight * unit[r]
+
+
+@kernel(fastmath=CONTRACT)
+def fill_variance(log_variance, variance):
+    """Fill the variance (n,) given the log-variance (n,), likewise."""
+    for r in range(variance.size):
+        variance[r] = VARIANCE_FLOOR + exp(min(max(log_variance[r], -LOG_VARIANCE_LIMIT), LOG_VARIANCE_LIMIT))
+
+
 @kernel(fastmath=REASSOCIATE)
 def node_objective(y, spread, theta, penalty, mean, variance):
     """Return F: the negative log-likelihood without its constant, plus the penalty; arguments as of `node_system`."""

@@ -133,7 +133,7 @@ class AdditiveModels:
         node, parents = family
         families = self.families
         too_long = families.n_observations > TUNING.most_rows
-        if not parents or too_long or families.worth is not None or not families.is_gaussian(node):
+        if not parents or too_long or families.worth is not None or families.responses[node].gaussian is None:
             return math.inf
         response = self._response(node)
         few = response.centre.size < LEAST_ROWS * (len(families.inputs_of(parents)) + 2)
@@ -212,9 +212,9 @@ class AdditiveModels:
         return mean
 
     def _response(self, node: int) -> GaussianResponse:
-        response = self.families.data((node, ()))[1]
-        if not isinstance(response, GaussianResponse):
-            raise TypeError("additive models are for Gaussian responses")
+        response = self.families.data((node, ()))[1].gaussian
+        if response is None:
+            raise TypeError(f"variable {node} has no additive model")
         return response
 
     def _columns_of(self, family: Family) -> list[Floats]:

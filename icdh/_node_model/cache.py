@@ -159,7 +159,7 @@ class FamilyCache:
             score = self([family])[0]
             self.clock.check()
             (estimates,) = self.run("estimating gains", self.families.gain_estimates, [family], [self.fit_of(family)])
-            if self.families.is_gaussian(family[0]):
+            if self.families.responses[family[0]].gaussian is not None:
                 estimates = np.maximum(estimates, self._linear_estimates(family, score))
             self._estimates[key] = estimates
         return self._estimates[key]

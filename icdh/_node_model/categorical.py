@@ -16,14 +16,16 @@ cheap among many observations as among few.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from icdh._ground.arrays import Floats, Integers
-from icdh._node_model.network import GivenParents, hidden_units_of, indicators
-from icdh._node_model.scoring import FittedByScoring, Objective, Terms
+from icdh._node_model.law import EQUAL_SHARES, DiscreteLaw
+from icdh._node_model.network import indicators, network_outputs
+from icdh._node_model.scoring import CodedResponse, Objective, Terms
 
 GUMBEL_DEVIATION = math.pi / math.sqrt(6.0)  # standard deviation of the standard Gumbel distribution
 HALF_A_COUNT = 0.5  # added to every category's count: a subset of the observations may lack one
@@ -36,19 +38,6 @@ def log_shares(codes: Integers, n_categories: int) -> Floats:
     return logs
 
 
-def n_categorical_weights(n_inputs: int, hidden_units: int, n_categories: int) -> int:
-    """Return the size of theta, m (p + 1 + K) + K - 1."""
-    return hidden_units * (n_inputs + 1 + n_categories) + n_categories - 1
-
-
-def log_probabilities(hidden: Floats, theta: Floats, shares: Floats) -> Floats:
-    """Return log P of every category, shape (K, n), given the hidden units, shape (m, n)."""
-    n_categories, m = shares.size, len(hidden)
-    c, weights = np.split(theta[-(n_categories * (m + 1) - 1) :], [n_categories - 1])
-    eta = (shares + np.append(0.0, c))[:, np.newaxis] + GUMBEL_DEVIATION * (weights.reshape(n_categories, m) @ hidden)
-    return log_softmax(eta)
-
-
 def log_softmax(eta: Floats) -> Floats:
     """Return the logarithms of the probabilities proportional to exp(eta), shape (K, n)."""
     below = eta - eta.max(axis=0)
@@ -56,7 +45,96 @@ def log_softmax(eta: Floats) -> Floats:
     return logs
 
 
-class CategoricalResponse(FittedByScoring):
+@dataclass(frozen=True)
+class LabelLaw(DiscreteLaw):
+    """A variable of categories without an order, 0 ... K - 1; the outputs are the eta.
+
+    Attributes
+    ----------
+    log_shares : ndarray, shape (K,)
+        The logarithms of the categories' shares.
+    """
+
+    log_shares: Floats
+    odd = ()
+    has_mean = False
+    value = "label"
+
+    @property
+    def n_outputs(self) -> int:
+        """K."""
+        return self.log_shares.size
+
+    @property
+    def n_values(self) -> int:
+        """K."""
+        return self.n_outputs
+
+    def intercepts(self, n_inputs: int, hidden_units: int) -> list[int]:
+        """Return the indices in theta of the weights that a model without parents has."""
+        first = (n_inputs + 1) * hidden_units
+        return list(range(first, first + self.n_outputs - 1))
+
+    def n_weights(self, n_inputs: int, hidden_units: int) -> int:
+        """Return the size of theta, m (p + 1 + K) + K - 1."""
+        return hidden_units * (n_inputs + 1 + self.n_outputs) + self.n_outputs - 1
+
+    def layers(self, n_inputs: int, hidden_units: int) -> list[slice]:
+        """Return the slices of theta that share a prior precision: first layer, weights of the categories."""
+        first = (n_inputs + 1) * hidden_units
+        return [slice(0, first), slice(first + self.n_outputs - 1, self.n_weights(n_inputs, hidden_units))]
+
+    def layout(self, n_inputs: int, hidden_units: int) -> tuple[Integers, Integers, float]:
+        """Return intercepts, weights and unit; the intercept of the first category is zero."""
+        weights = self.layers(n_inputs, hidden_units)[1].start + hidden_units * np.arange(self.n_outputs)
+        return np.append(-1, self.intercepts(n_inputs, hidden_units)), weights, GUMBEL_DEVIATION
+
+    def network_outputs(self, theta: Floats, hidden: Floats) -> Floats:
+        """Return the eta, shape (K, n), given the hidden units, shape (m, n)."""
+        K, m = self.n_outputs, len(hidden)
+        c, weights = np.split(theta[-(K * (m + 1) - 1) :], [K - 1])
+        eta: Floats = (self.log_shares + np.append(0.0, c))[:, np.newaxis]
+        return eta + GUMBEL_DEVIATION * (weights.reshape(K, m) @ hidden)
+
+    def log_probabilities(self, outputs: Floats) -> Floats:
+        """Return the log-probabilities of the categories, shape (K, M), given the outputs, shape (K, M)."""
+        return log_softmax(outputs)
+
+    def places(self, observed: Floats) -> Integers:
+        """Return categories as whole numbers."""
+        return observed.astype(np.int64)
+
+    def values(self, places: Integers) -> Floats:
+        """Return categories as numbers."""
+        return places.astype(np.float64)
+
+    def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return the most probable category, and the probability of all others, each of shape (M,)."""
+        p = np.exp(self.log_probabilities(outputs))
+        best = p.argmax(axis=0)
+        return best.astype(np.float64), 1.0 - p[best, np.arange(p.shape[1])]
+
+    def standardised(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return the surprise -log P, standardised."""
+        log_p = self.log_probabilities(outputs)
+        p, surprise = np.exp(log_p), -self._of_observed(observed, log_p)
+        mean = -(p * log_p).sum(axis=0)
+        variance = (p * np.square(log_p + mean)).sum(axis=0)
+        return np.where(variance > EQUAL_SHARES, (surprise - mean) / np.sqrt(np.maximum(variance, EQUAL_SHARES)), 0.0)
+
+    def turned(self) -> "LabelLaw":
+        """Return the law itself: labels have no sign."""
+        return self
+
+    def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
+        """Yield what contradicts itself, or the labels that a model has for the variable."""
+        if self.log_shares.size != n_labels:
+            yield "labels do not go with their probabilities"
+        if self.log_shares.size <= 1:
+            yield "labels are too few"
+
+
+class CategoricalResponse(CodedResponse):
     """A variable of categories without an order.
 
     Parameters
@@ -67,44 +145,36 @@ class CategoricalResponse(FittedByScoring):
         K.
     """
 
+    ordered = False
+
     def __init__(self, codes: Integers, n_categories: int):
-        self.codes, self.shares = codes, log_shares(codes, n_categories)
-        self.is_binary, self.rank = n_categories == 2, n_categories - 1
+        super().__init__(codes)
+        self._law = LabelLaw(log_shares(codes, n_categories))
 
-    def n_weights(self, n_inputs: int, hidden_units: int) -> int:
-        """Return the size of theta."""
-        return n_categorical_weights(n_inputs, hidden_units, self.shares.size)
+    @property
+    def law(self) -> LabelLaw:
+        """Its distribution given the eta."""
+        return self._law
 
-    def intercepts(self, n_inputs: int, hidden_units: int) -> list[int]:
-        """Return the indices of the weights that a model without parents has."""
-        first = (n_inputs + 1) * hidden_units
-        return list(range(first, first + self.rank))
-
-    def layers(self, n_inputs: int, hidden_units: int) -> list[slice]:
-        """Return the slices of theta that share a prior precision: first layer, weights of the categories."""
-        first = (n_inputs + 1) * hidden_units
-        return [slice(0, first), slice(first + self.rank, self.n_weights(n_inputs, hidden_units))]
-
-    def layout(self, n_inputs: int, hidden_units: int) -> tuple[Integers, Integers, float]:
-        """Return intercepts, weights and unit; the intercept of the first category is zero."""
-        weights = self.layers(n_inputs, hidden_units)[1].start + hidden_units * np.arange(self.shares.size)
-        return np.append(-1, self.intercepts(n_inputs, hidden_units)), weights, GUMBEL_DEVIATION
-
-    def conditional(
-        self, inputs: Integers, widths: Integers, theta: Floats, hidden_units: int, sign: float = 1.0
-    ) -> "CategoricalConditional":
-        """Return the fitted node model; parameters as of `Response.conditional`, ``sign`` is one."""
-        return CategoricalConditional(inputs, widths, theta, hidden_units, self.shares)
+    @property
+    def rank(self) -> int:
+        """That of what an observation adds to the Fisher matrix."""
+        return self.law.n_outputs - 1
 
     def objective(self, x: Floats, hidden_units: int) -> Objective:
         """Return F of the categories given these parents, of shape (p, n), equal ones together."""
-        x, counts = counted(x, self.codes, self.shares.size)
+        x, counts = counted(x, self.codes, self.law.n_outputs)
         return Objective(self, x, hidden_units, partial(self.terms, counts=counts), counts.sum(axis=0))
 
-    def terms(self, theta: Floats, hidden: Floats, counts: Floats | None = None) -> Terms:
+    def residual_series(self, x: Floats, theta: Floats, hidden_units: int) -> Floats:
+        """Return one vector: where each category is, less its probability."""
+        probabilities = np.exp(self.law.log_probabilities(network_outputs(theta, x, hidden_units, self.law)))
+        return (indicators(self.codes, self.law.n_outputs) - probabilities)[np.newaxis]
+
+    def terms(self, outputs: Floats, counts: Floats | None = None) -> Terms:
         """Return the terms of the likelihood, given how often each category is in every column, shape (K, q)."""
-        counts = indicators(self.codes, self.shares.size) if counts is None else counts
-        log_p, totals = log_probabilities(hidden, theta, self.shares), counts.sum(axis=0)
+        counts = indicators(self.codes, self.law.n_outputs) if counts is None else counts
+        log_p, totals = self.law.log_probabilities(outputs), counts.sum(axis=0)
         p = np.exp(log_p)
 
         def curvature(columns: slice) -> Floats:
@@ -138,29 +208,3 @@ def covariances(p: Floats) -> Floats:
         k = first[diagonal]
         entries[diagonal] = -entries[(first == k) ^ (second == k)].sum(axis=0)
     return entries
-
-
-@dataclass(frozen=True)
-class CategoricalConditional(GivenParents):
-    """A fitted node model of a categorical variable: probabilities of its categories given the parents.
-
-    Attributes
-    ----------
-    inputs, widths, theta, hidden_units
-        As of `icdh._node_model.network.GivenParents`; theta as above.
-    log_shares : ndarray, shape (K,)
-        The logarithms of the categories' shares.
-    """
-
-    log_shares: Floats
-
-    def log_probabilities(self, values: Floats) -> Floats:
-        """Return the logarithms of the probabilities, shape (K, M), given all variables, shape (N, M)."""
-        hidden = hidden_units_of(self.theta, self.network_inputs(values), self.hidden_units)
-        return log_probabilities(hidden, self.theta, self.log_shares)
-
-    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return the most probable category, and the probability of all others, each of shape (M,)."""
-        p = np.exp(self.log_probabilities(values))
-        best = p.argmax(axis=0)
-        return best.astype(np.float64), 1.0 - p[best, np.arange(p.shape[1])]

@@ -8,7 +8,7 @@ explains, and would decide the arrow. An ordinal column is not spread. A column 
 network inputs of zeros and ones, which enter and leave a family together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +17,70 @@ from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.entropy import cells, places
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.network import Response, indicators
+from icdh._node_model.network import indicators
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
-from icdh._table.table import LEVEL_KINDS
+from icdh._node_model.response import Response
+from icdh._table.kinds import DECLARABLE
 from icdh._table.transforms import fit_transform, is_heavy_tailed, normal_scores
 
 DRAWS = 3
+
+
+class Column(NamedTuple):
+    """What a column is read from.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n,)
+        Its standardised values; categories as 0 ... K - 1.
+    n_categories : int
+        K.
+    masses : sequence of float
+        The values of a number that have a probability of their own.
+    transform : {"none", "log", "yeo-johnson"}
+        What is applied to a number.
+    rng : Generator
+        Draws places in the cells of a grid.
+    """
+
+    values: Floats
+    n_categories: int
+    masses: Sequence[float]
+    transform: str
+    rng: np.random.Generator
+
+
+class Reading(NamedTuple):
+    """A column as a cause and as a response.
+
+    Attributes
+    ----------
+    causes : ndarray, shape (k, n)
+        Its network inputs.
+    response : Response
+        As an effect.
+    log_jacobian : float
+        Log-likelihood of the values of the column minus that of the response.
+    exact : bool
+        Whether neither transform nor cells nor point masses change it.
+    """
+
+    causes: Floats
+    response: Response
+    log_jacobian: float = 0.0
+    exact: bool = True
+
+
+def read_labels(column: Column) -> Reading:
+    """Read labels without an order."""
+    codes = column.values.astype(np.int64)
+    return Reading(indicators(codes, column.n_categories), CategoricalResponse(codes, column.n_categories))
+
+
+def read_levels(column: Column) -> Reading:
+    """Read few ordered values."""
+    return Reading(column.values[np.newaxis], OrdinalResponse(column.values))
 
 
 class Columns(NamedTuple):
@@ -58,9 +115,9 @@ class Columns(NamedTuple):
     @property
     def from_number_to_binary(self) -> Mask:
         """Which edges lead from a number to a binary column, of two values or categories; bool, shape (N, N)."""
-        binary = np.array([response.is_binary for response in self.responses])
-        categorical = np.array([isinstance(response, CategoricalResponse) for response in self.responses])
-        return np.outer(~(binary | categorical), binary)
+        binary = np.array([response.law.n_values == 2 for response in self.responses])
+        ordered = np.array([response.ordered for response in self.responses])
+        return np.outer(ordered & ~binary, binary)
 
     def are_exact(self, family: tuple[int, tuple[int, ...]]) -> bool:
         """Return whether node and parents are neither transformed nor spread over cells."""
@@ -73,9 +130,7 @@ class Columns(NamedTuple):
         Any increasing function of a cause serves as well as the cause, and needs no Jacobian. Hidden units would see
         only the few outliers of a very heavy-tailed cause.
         """
-        continuous = np.repeat(
-            [isinstance(response, GaussianResponse | PointMassResponse) for response in self.responses], self.widths
-        )
+        continuous = np.repeat([response.codes is None for response in self.responses], self.widths)
         heavy = continuous & is_heavy_tailed(self.causes)
         causes, exact = self.causes.copy(), self.exact.copy()
         for row in np.flatnonzero(heavy):
@@ -109,47 +164,44 @@ def columns_of(
     masses : sequence of sequences of float, optional
         The values of every number that have a probability of their own; by default none.
     """
-    causes: list[Floats] = []
-    responses: list[Response] = []
-    log_jacobians = np.zeros(len(values))
-    exact = np.ones(len(values), dtype=bool)
+    readings = []
     for k, (column, kind) in enumerate(zip(values, kinds, strict=True)):
-        if kind == "categorical":
-            K = int(column.max()) + 1 if n_categories is None else n_categories[k]
-            causes.append(indicators(column, K))
-            responses.append(CategoricalResponse(column.astype(np.int64), K))
-        elif kind in LEVEL_KINDS:
-            causes.append(column[np.newaxis])
-            responses.append(OrdinalResponse(column))
-        else:
-            rng = np.random.default_rng([random_state, k])
-            codes = np.zeros(column.size, dtype=np.int64)
-            for mass, value in enumerate(masses[k] if masses else [], start=1):
-                codes[column == value] = mass
-            cause, response, log_jacobians[k] = _number(column, codes, kind == "gridded", transform, rng)
-            causes.append(cause[np.newaxis])
-            responses.append(response)
-            exact[k] = kind == "continuous" and transform == "none" and not codes.any()
-    widths = np.array([len(inputs) for inputs in causes], dtype=np.int64)
-    return Columns(np.vstack(causes), widths, responses, log_jacobians, exact)
+        K = int(column.max()) + 1 if n_categories is None else n_categories[k]
+        rng = np.random.default_rng([random_state, k])
+        readings.append(READERS[kind](Column(column, K, masses[k] if masses else (), transform, rng)))
+    widths = np.array([len(reading.causes) for reading in readings], dtype=np.int64)
+    return Columns(
+        np.vstack([reading.causes for reading in readings]),
+        widths,
+        [reading.response for reading in readings],
+        np.array([reading.log_jacobian for reading in readings]),
+        np.array([reading.exact for reading in readings]),
+    )
 
 
-def _number(
-    values: Floats, codes: Integers, gridded: bool, transform: str, rng: np.random.Generator
-) -> tuple[Floats, GaussianResponse | PointMassResponse, float]:
-    """Return a number under a transform as a cause and as a response, and its part of the log Jacobian.
+def read_exact(column: Column) -> Reading:
+    """Read a number whose values are exact."""
+    return _read_number(column, lambda values: (values, values))
 
-    ``codes`` says where there are point masses. As a cause these keep their value.
-    """
-    rows, without = np.flatnonzero(codes == 0), not codes.any()
-    low, samples = values[rows], [values[rows]]
-    high = low
-    if gridded:
-        low, high = _wide_cells(values[rows])
-        samples = [low + places(values[rows], rng) * (high - low) for _ in range(DRAWS)]
+
+def read_rounded(column: Column) -> Reading:
+    """Read a number recorded on a grid."""
+    return _read_number(column, _wide_cells)._replace(exact=False)
+
+
+def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floats]]) -> Reading:
+    """Read a number under a transform, given the cells that its values stand for. Point masses keep their value."""
+    values, transform, masses = column.values, column.transform, np.zeros(column.values.size, dtype=np.int64)
+    for k, value in enumerate(column.masses, start=1):
+        masses[values == value] = k
+    rows, without = np.flatnonzero(masses == 0), not masses.any()
+    low, high = cells_of(values[rows])
+    samples = [values[rows]]
+    if gridded := low is not high:
+        samples = [low + places(values[rows], column.rng) * (high - low) for _ in range(DRAWS)]
     if without and transform == "none":
         response = GaussianResponse.over_cells(low, high, samples) if gridded else GaussianResponse.exact(values)
-        return response.samples[0], response, 0.0
+        return Reading(response.samples[0][np.newaxis], response)
 
     chosen, slope, price = None, 0.0, 0.0
     if transform != "none":
@@ -163,16 +215,28 @@ def _number(
     first = moved(samples[0])
     mean, deviation = first.mean(), first.std() or 1.0
     low, high, *samples = ((moved(x) - mean) / deviation for x in (low, high, *samples))
-    gain = rows.size * (slope - np.log(deviation)) - price
+    gain = float(rows.size * (slope - np.log(deviation)) - price)
     response = GaussianResponse.over_cells(low, high, samples) if gridded else GaussianResponse.exact(samples[0])
     if without:
-        return samples[0], response, float(gain)
+        return Reading(samples[0][np.newaxis], response, gain, exact=False)
     cause = moved(values)
     cause[rows] = first
     everywhere = np.zeros(values.size, dtype=np.int64)
     everywhere[rows] = np.arange(rows.size)  # what stands at point masses is not read
-    with_masses = PointMassResponse(codes, response.take(everywhere), int(codes.max()))
-    return (cause - cause.mean()) / cause.std(), with_masses, float(gain)
+    at_masses = (moved(np.array(column.masses)) - mean) / deviation
+    with_masses = PointMassResponse(masses, response.take(everywhere), at_masses)
+    return Reading(((cause - cause.mean()) / cause.std())[np.newaxis], with_masses, gain, exact=False)
+
+
+READERS: dict[str, Callable[[Column], Reading]] = {
+    "continuous": read_exact,
+    "gridded": read_rounded,
+    "ordinal": read_levels,
+    "binary": read_levels,
+    "categorical": read_labels,
+}
+if unread := {*DECLARABLE} ^ {*READERS}:
+    raise TypeError(f"columns of these kinds cannot be read, or have no guess: {', '.join(unread)}")
 
 
 def _wide_cells(values: Floats) -> tuple[Floats, Floats]:

@@ -26,7 +26,8 @@ from icdh._ground.arrays import Floats
 from icdh._ground.density import pointwise_nll
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Family
-from icdh._node_model.network import NodeConditional, Response
+from icdh._node_model.law import Conditional, Gaussian, Noise
+from icdh._node_model.response import Response
 
 
 class Posterior(NamedTuple):
@@ -68,12 +69,12 @@ def posterior(residuals: Floats, variances: Floats, loadings: Floats) -> Posteri
 
 
 @dataclass(frozen=True)
-class ConfoundedConditional(NodeConditional):
+class ConfoundedConditional(Conditional):
     """A child of a hidden cause, whose standard normal values add ``loading`` times themselves to it."""
 
     loading: float
 
-    def mean_and_scale(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given all variables; the hidden value is unknown."""
         mean, scale = super().mean_and_scale(values)
         return mean, np.hypot(scale, self.loading)
@@ -82,6 +83,26 @@ class ConfoundedConditional(NodeConditional):
         """Return mean and scale, each of shape (M,), given all variables and the hidden values, shape (M,)."""
         mean, scale = super().mean_and_scale(values)
         return mean + self.loading * hidden, scale
+
+    def draw(self, values: Floats, noise: Floats, hidden: Floats) -> Floats:
+        """Return the variable, shape (M,), given all variables, its noise and the hidden values."""
+        mean, scale = self.mean_and_scale_at(values, hidden)
+        return mean + scale * noise
+
+    def log_density(self, observed: Floats, values: Floats) -> Floats:
+        """Return the log-density of values, the hidden value unknown."""
+        return -pointwise_nll(observed, *self.mean_and_scale(values))
+
+    def standardised(self, observed: Floats, values: Floats) -> Floats:
+        """Return residuals of mean 0 and variance 1, the hidden value unknown."""
+        mean, scale = self.mean_and_scale(values)
+        return (observed - mean) / scale
+
+    noise = standardised
+
+    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
+        """Return the standard normal distribution: no row tells the noise exactly."""
+        return Gaussian()
 
     def posterior_with(
         self, children: "Sequence[ConfoundedConditional]", observed: Floats, values: Floats

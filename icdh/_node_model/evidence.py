@@ -34,7 +34,8 @@ from scipy.linalg.lapack import dtrtri  # pyright: ignore[reportAttributeAccessI
 
 from icdh._ground.arrays import Floats, Integers
 from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.network import Response, cold_start
+from icdh._node_model.network import cold_start
+from icdh._node_model.response import Response
 
 
 class NodeFit(NamedTuple):
@@ -129,7 +130,7 @@ def fit_node(
     n_parents = len(x)
     if n_parents == 0:
         return _fit_without_parents(response, hidden_units)
-    size = response.n_weights(n_parents, hidden_units)
+    size = response.law.n_weights(n_parents, hidden_units)
     theta = cold_start(n_parents, hidden_units, random_state, size) if start is None else start.copy()
 
     def enough(fits: Sequence[NodeFit]) -> bool:
@@ -195,7 +196,7 @@ def _fits_of_updated_precisions(
     A generator would be shorter, but closing one can swallow a KeyboardInterrupt.
     """
     hidden_units, prior_precision, max_steps, tol, weight = settings
-    (x, response), parts = _by_labels(x, response), response.layers(len(x), hidden_units)
+    (x, response), parts = _by_labels(x, response), response.law.layers(len(x), hidden_units)
     precisions = np.full(len(parts), float(prior_precision)) if precision is None else precision
     layer = _layer_of_weights(parts, theta.size)
     factor, minimised = np.zeros((theta.size, theta.size)), response.minimiser(x, hidden_units)
@@ -249,7 +250,9 @@ def likelihood_and_cost(response: Response, n_inputs: int, fit: NodeFit) -> tupl
     """
     if not (fit.succeeded and n_inputs):
         return fit.objective, fit.evidence - fit.objective
-    penalty = _penalties(_layer_of_weights(response.layers(n_inputs, fit.hidden_units), fit.theta.size), fit.precision)
+    penalty = _penalties(
+        _layer_of_weights(response.law.layers(n_inputs, fit.hidden_units), fit.theta.size), fit.precision
+    )
     likelihood = fit.objective - 0.5 * float(penalty @ np.square(fit.theta))
     return likelihood, fit.evidence - likelihood
 
@@ -279,7 +282,7 @@ def odds_without_parents(x: Floats, response: Response, fit: NodeFit) -> tuple[F
         Nats. Without a Fisher matrix nothing is known: the saving is infinite, the cost zero.
     """
     p, m = len(x), fit.hidden_units
-    parts = response.layers(p, m)
+    parts = response.law.layers(p, m)
     theta, factor = fit.theta.copy(), np.zeros((fit.theta.size, fit.theta.size))
     penalty = _penalties(_layer_of_weights(parts, theta.size), fit.precision)
     _, log_determinant, *_ = response.minimiser(x, m)(theta, penalty, theta.size, 0, 1.0, 1, factor)
@@ -302,8 +305,8 @@ def _inverse_root(factor: Floats) -> Floats:
 def _constant_in_place_of_fit(response: Response, n_parents: int, hidden_units: int, weight: float) -> NodeFit:
     """Return the constant model, for parents whose Fisher matrix is indefinite by rounding: they gain nothing."""
     constant = _fit_without_parents(response, hidden_units)
-    theta = np.zeros(response.n_weights(n_parents, hidden_units))
-    theta[response.intercepts(n_parents, hidden_units)] = constant.theta[response.intercepts(0, hidden_units)]
+    theta = np.zeros(response.law.n_weights(n_parents, hidden_units))
+    theta[response.law.intercepts(n_parents, hidden_units)] = constant.theta[response.law.intercepts(0, hidden_units)]
     objective = weight * constant.objective
     evidence = objective + 0.5 * constant.log_determinant
     return constant._replace(theta=theta, objective=objective, evidence=evidence, steps=-1, converged=False)

@@ -10,14 +10,12 @@ from numpy.typing import ArrayLike
 
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model._kernels import VARIANCE_FLOOR
-from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.evidence import NodeFit, at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import GaussianResponse, LinearFit, fit_linear
-from icdh._node_model.network import Response, node_outputs, with_twice_the_units
+from icdh._node_model.network import network_outputs, node_outputs, with_twice_the_units
 from icdh._node_model.noise import noise_gain
-from icdh._node_model.ordinal import OrdinalResponse
-from icdh._node_model.point_masses import PointMassResponse
+from icdh._node_model.response import Density, Response
 from icdh._node_model.worth import Worth
 from icdh._rows.related import RelatedRows
 
@@ -213,11 +211,12 @@ class Families:
             return x, response
         return np.ascontiguousarray(x[:, self.rows[node]]), response.take(self.rows[node])
 
-    def _density(self, family: Family) -> tuple[Floats, GaussianResponse]:
-        """Return what `data` returns, at the observations whose value has a density."""
+    def _density(self, family: Family) -> tuple[Floats, Density]:
+        """Return parents and response, as `data`, at the observations whose value has a density."""
         x, response = self.data(family)
-        assert isinstance(response, GaussianResponse | PointMassResponse)
-        return response.with_density(x)
+        if response.density is None:
+            raise TypeError(f"no value of variable {family[0]} has a density")
+        return response.density.of(x), response.density
 
     def inputs_of(self, variables: Sequence[int]) -> list[int]:
         """Return the network inputs, rows of ``causes``, that variables take."""
@@ -262,14 +261,14 @@ class Families:
     def score(self, family: Family, fit: NodeFit, noise: str) -> float:
         """Return the network's negative log evidence plus the penalty of edges, minus the gain of the noise."""
         score = fit.evidence + self._penalty(family) if self.worth is None else self.worth.score(family, fit)
-        if noise != "gaussian" and self.has_density(family[0]):
+        if noise != "gaussian" and self.responses[family[0]].density is not None:
             score -= self._noise_gain(family, self.residuals(family, fit)[0], noise)
         return score
 
     def linear_score(self, family: Family, noise: str) -> float:
         """Return the score of a family by its linear model; infinite if it has none, or no causes."""
         node, parents = family
-        if not (parents and self.is_gaussian(node)):
+        if not parents or self.responses[node].gaussian is None:
             return np.inf
         fit, residuals = self._linear(family)
         if self.worth is not None:
@@ -286,37 +285,31 @@ class Families:
 
     def _linear(self, family: Family) -> tuple[LinearFit, list[Floats]]:
         x, response = self.data(family)
-        assert isinstance(response, GaussianResponse)
+        if response.gaussian is None:
+            raise TypeError(f"variable {family[0]} has no linear model")
+        response = response.gaussian
         fit = fit_linear(x, response)
         return fit, [(sample - fit.mean) / np.sqrt(fit.variance) for sample in response.samples]
 
     def _penalty(self, family: Family) -> float:
         return float(self.edge_penalty[list(family[1]), family[0]].sum())
 
-    def is_gaussian(self, node: int) -> bool:
-        """Return whether a variable has a Gaussian response."""
-        return isinstance(self.responses[node], GaussianResponse)
-
-    def has_density(self, node: int) -> bool:
-        """Return whether a variable has a density, if need be beside point masses, and so a noise distribution."""
-        return isinstance(self.responses[node], GaussianResponse | PointMassResponse)
-
-    def is_categorical(self, node: int) -> bool:
-        """Return whether a variable has a categorical response."""
-        return isinstance(self.responses[node], CategoricalResponse)
-
     def residuals(self, family: Family, fit: NodeFit) -> tuple[list[Floats], Floats]:
         """Return standardised residuals, one array for each sample of the response, and standard deviations.
 
         Both are of the observations whose value has a density: of all but those at point masses.
         """
-        x, response = self._density(family)
-        mean, deviation = node_outputs(fit.theta, x, fit.hidden_units)
+        x, (response, _) = self._density(family)
+        mean, deviation = node_outputs(fit.theta, x, fit.hidden_units)  # of all outputs the first two
         return [(sample - mean) / deviation for sample in response.samples], deviation
+
+    def outputs(self, family: Family, fit: NodeFit) -> Floats:
+        """Return the outputs of a fit, shape (o, n), at the observations that count."""
+        return network_outputs(fit.theta, self.data(family)[0], fit.hidden_units, self.responses[family[0]].law)
 
     def noise_of(self, family: Family, fit: NodeFit, noise: str) -> str:
         """Return the noise distribution of a family: "gaussian", "student", "free", or "none" if it has no density."""
-        if not self.has_density(family[0]):
+        if self.responses[family[0]].density is None:
             return "none"
         return self._noise(family[0], self.residuals(family, fit)[0], noise)[1]
 
@@ -335,9 +328,8 @@ class Families:
         """Return the gain of a noise distribution and its name, by as many rows as there are independent ones."""
         if self.worth is None or noise == "gaussian":
             return noise_gain(residuals, noise)
-        response = self.data((node, ()))[1]
-        assert isinstance(response, GaussianResponse | PointMassResponse)
-        apart = self.worth.apart(node)[response.has_density]
+        apart = self.worth.apart(node)
+        apart = apart[self._density((node, ()))[1].mask(apart.size)]
         apart = apart if np.count_nonzero(apart) >= TUNING.fewest_apart else np.ones(apart.size, dtype=bool)
         gain, name = noise_gain([sample[apart] for sample in residuals], noise)
         return gain / float(apart.mean()), name
@@ -350,24 +342,16 @@ class Families:
         """
         node, parents = family
         whole, _ = self._noise(node, residuals, noise)
-        are_ordinal = {type(self.responses[cause]) for cause in parents} == {OrdinalResponse}
-        if noise != "auto" or self.worth is not None or not are_ordinal:
+        causes = [self.responses[cause] for cause in parents]
+        have_levels = bool(causes) and all(cause.ordered and cause.codes is not None for cause in causes)
+        if noise != "auto" or self.worth is not None or not have_levels:
             return whole
-        causes, _ = self._density(family)
-        _, group, sizes = np.unique(causes, axis=1, return_inverse=True, return_counts=True)
+        x, _ = self._density(family)
+        _, group, sizes = np.unique(x, axis=1, return_inverse=True, return_counts=True)
         if sizes.min() < TUNING.least_group:
             return whole
         groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
         return max(whole, sum(noise_gain([sample[rows] for sample in residuals], "auto")[0] for rows in groups))
-
-    def probabilities(self, family: Family, fit: NodeFit) -> Floats:
-        """Return the probabilities of the labels or levels of a node, shape (K, n), at the observations that count."""
-        x, response = self.data(family)
-        assert isinstance(response, OrdinalResponse | CategoricalResponse)
-        plain = np.ones(len(x), dtype=np.int64)
-        given = response.conditional(np.arange(len(x)), plain, fit.theta, fit.hidden_units)
-        probabilities: Floats = np.exp(given.log_probabilities(x))
-        return probabilities
 
     def gain_estimates(self, family: Family, fit: NodeFit) -> Floats:
         """Return, for each variable, an optimistic estimate of the fall of the score if it is added or removed.
@@ -389,9 +373,9 @@ class Families:
         node, parents = family
         estimates = np.full(len(self), np.inf)
         self._estimate_labels(family, fit, estimates)
-        if self.is_categorical(node):
-            return estimates
         x, response = self.data(family)
+        if not response.ordered:
+            return estimates
         hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
         single = np.flatnonzero(self.widths == 1)
         candidates = self.causes[self.inputs_of(single.tolist())]
@@ -408,16 +392,17 @@ class Families:
     def _estimate_labels(self, family: Family, fit: NodeFit, estimates: Floats) -> None:
         """Fill in the estimates of new parents where cause and effect are categorical, or one is and one has levels."""
         node, parents = family
-        codes = {i: self.codes_of(i, node) for i in range(len(self)) if not self.has_density(i)}
+        codes = {i: of_variable for i in range(len(self)) if (of_variable := self.codes_of(i, node)) is not None}
         others = [i for i in codes if i != node and i not in parents]
-        candidates = [i for i in others if self.is_categorical(i) or self.is_categorical(node)]
-        if node in codes and candidates:
+        ordered = [response.ordered for response in self.responses]
+        candidates = [i for i in others if not (ordered[i] and ordered[node])]
+        log_p = None if not candidates else self.responses[node].law.log_probabilities(self.outputs(family, fit))
+        if node in codes and log_p is not None:
             of_candidates, of_parents = ([codes[i] for i in some if i in codes] for some in (candidates, parents))
-            gains = label_gain_estimates(codes[node], self.probabilities(family, fit), of_candidates, of_parents)
+            gains = label_gain_estimates(codes[node], np.exp(log_p), of_candidates, of_parents)
             estimates[candidates] = gains - self.edge_penalty[candidates, node]
 
-    def codes_of(self, variable: int, node: int | None = None) -> Integers:
-        """Return the categories or levels of a variable, at the observations that count for a node if one is given."""
-        response = self.responses[variable]
-        assert isinstance(response, OrdinalResponse | CategoricalResponse | PointMassResponse)
-        return response.codes if self.rows is None or node is None else response.codes[self.rows[node]]
+    def codes_of(self, variable: int, node: int | None = None) -> Integers | None:
+        """Return the labels or levels of a variable, at the observations that count for a node; None of a number."""
+        codes = self.responses[variable].codes
+        return codes if self.rows is None or node is None or codes is None else codes[self.rows[node]]

@@ -57,7 +57,7 @@ class Growth:
 
     def _may_grow(self, scores: FamilyCache, family: Family) -> bool:
         node, parents = family
-        few = 2 * scores.units[node] <= self.most_units and not scores.families.is_categorical(node)
+        few = 2 * scores.units[node] <= self.most_units and scores.families.responses[node].ordered
         return (
             bool(parents) and few and family not in self._large_enough and not self._is_like_a_worse_one(scores, family)
         )
@@ -202,7 +202,7 @@ class FamilyEvidence(FamilyCache):
         self._polish.restart_large(self, families)
         if self.noise == self._wanted_noise:
             return False
-        continuous = [family for family in families if self.families.has_density(family[0])]
+        continuous = [family for family in families if self.families.responses[family[0]].density is not None]
         denials = [self.families.denies_gaussian_noise(family, self.fit_of(family)) for family in continuous]
         if not any(denials) or np.mean(denials) <= TUNING.few_denials:
             return False
@@ -215,8 +215,8 @@ class FamilyEvidence(FamilyCache):
         Units that grew up to their limit would grow further; noise below the floor tells no direction.
         """
         node = family[0]
-        grown, has_density = 2 * self.units[node] > self._growth.most_units, self.families.has_density(node)
-        return has_density and not grown and self.families.resolves_noise(family, self.fit_of(family))
+        grown, density = 2 * self.units[node] > self._growth.most_units, self.families.responses[node].density
+        return density is not None and not grown and self.families.resolves_noise(family, self.fit_of(family))
 
     def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyEvidence":
         """Return the evidence of the families of a graph alone, grown to up to so many units; this one stays as it is.

@@ -30,17 +30,37 @@ Journal of the American Statistical Association 90 (1995).
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model._descent_kernels import node_fit
-from icdh._node_model._kernels import VARIANCE_FLOOR
-from icdh._node_model.network import Minimiser, NodeConditional, Response, forward
+from icdh._node_model._kernels import LOG_VARIANCE_LIMIT, VARIANCE_FLOOR, fill_outputs, fill_variance
+from icdh._node_model.law import NormalLaw
+from icdh._node_model.network import forward
+from icdh._node_model.response import Density, Minimiser, Response
 
 LEAST_ROWS = 10  # observations for each weight: with fewer the criterion is no evidence
 RESOLVED = 1e-10  # eigenvalue of the correlations of causes: smaller ones are rounding
+
+
+@dataclass(frozen=True)
+class GaussianLaw(NormalLaw):
+    """A number with Gaussian noise; the outputs are mean and log-variance."""
+
+    def network_outputs(self, theta: Floats, hidden: Floats) -> Floats:
+        """Return mean and log-variance, shape (2, n), given the hidden units, shape (m, n)."""
+        outputs = np.empty((2, hidden.shape[1]))
+        fill_outputs(hidden, theta, outputs)
+        return outputs
+
+    def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation."""
+        variance = np.empty(outputs.shape[1])
+        fill_variance(outputs[1], variance)
+        return outputs[0], np.sqrt(variance)
 
 
 class GaussianResponse(Response):
@@ -54,6 +74,8 @@ class GaussianResponse(Response):
     samples : sequence of ndarray, each of shape (n,)
         Values drawn from the cells.
     """
+
+    ordered = True
 
     def __init__(self, centre: Floats, spread: Floats, samples: Sequence[Floats]):
         self.centre, self.spread, self.samples = centre, spread, tuple(samples)
@@ -76,13 +98,37 @@ class GaussianResponse(Response):
         return GaussianResponse(self.centre[rows], self.spread[rows], [sample[rows] for sample in self.samples])
 
     @property
-    def has_density(self) -> Mask:
-        """Where the value has a density: everywhere; bool, shape (n,)."""
-        return np.ones(self.centre.size, dtype=bool)
+    def law(self) -> GaussianLaw:
+        """Its distribution given mean and log-variance."""
+        return GaussianLaw()
 
-    def with_density(self, x: Floats) -> tuple[Floats, "GaussianResponse"]:
-        """Return the parents and the response where the value has a density."""
-        return x, self
+    @property
+    def codes(self) -> None:
+        """None: it is a number."""
+        return None
+
+    @property
+    def gaussian(self) -> "GaussianResponse":
+        """The response itself."""
+        return self
+
+    @property
+    def density(self) -> Density:
+        """All values."""
+        return Density(self)
+
+    def pointwise_terms(self, outputs: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return -log P without its constant, shape (n,), its derivatives by mean and log-variance, and their squares.
+
+        Derivatives and expected squares have shape (2, n); mean and log-variance are orthogonal.
+        """
+        scale = np.exp(np.clip(outputs[1], -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
+        variance = VARIANCE_FLOOR + scale
+        residual = self.centre - outputs[0]
+        squares = (np.square(residual) + self.spread) / variance
+        values = 0.5 * (np.log(variance) + squares)
+        pull = np.array([-residual / variance, 0.5 * scale / variance * (1.0 - squares)])
+        return values, pull, np.array([1.0 / variance, 0.5 * np.square(scale / variance)])
 
     def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
         """Return what minimises F over theta, in place; its other arguments and its result are those of `node_fit`."""
@@ -97,17 +143,11 @@ class GaussianResponse(Response):
         squares = (np.square(residual) + self.spread) / variance
         return hidden, np.stack([residual / np.sqrt(variance), math.sqrt(0.5) * (squares - 1.0)])
 
-    def conditional(
-        self, inputs: Integers, widths: Integers, theta: Floats, hidden_units: int, sign: float = 1.0
-    ) -> NodeConditional:
-        """Return the fitted node model; parameters as of `Response.conditional`. The weights know the ``sign``."""
-        return NodeConditional(inputs, widths, theta, hidden_units)
-
     def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the constant model, in closed form: H = diag(n / v, n / 2)."""
         n = self.centre.size
-        theta = np.zeros(self.n_weights(0, hidden_units))
-        b2, b3 = self.intercepts(0, hidden_units)
+        theta = np.zeros(self.law.n_weights(0, hidden_units))
+        b2, b3 = self.law.intercepts(0, hidden_units)
         theta[b2] = self.centre.mean()
         squares = np.square(self.centre - theta[b2]) + self.spread
         variance = max(squares.mean(), 2.0 * VARIANCE_FLOOR)

@@ -21,17 +21,15 @@ distribution with a solver. `GaussianResponse` has compiled kernels (`icdh._node
 in NumPy (`icdh._node_model.scoring`).
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import Floats, Integers
 from icdh._node_model._kernels import fill_hidden, node_forward
+from icdh._node_model.law import Law
 
-Minimiser: TypeAlias = Callable[[Floats, Floats, int, int, float, int, Floats], tuple[float, float, int, bool]]
 SPLIT = 0.3  # standard deviation of the step between the halves of a unit
 
 
@@ -82,12 +80,6 @@ def forward(theta: Floats, x: Floats, hidden_units: int) -> tuple[Floats, Floats
     return hidden, mean, variance
 
 
-def linear_outputs(theta: Floats, hidden: Floats) -> tuple[Floats, Floats]:
-    """Return mean and log-variance, each of shape (n,), given the hidden units, shape (m, n)."""
-    of_mean, of_scale = theta[-2 * (len(hidden) + 1) :].reshape(2, -1)
-    return of_mean[0] + of_mean[1:] @ hidden, of_scale[0] + of_scale[1:] @ hidden
-
-
 def hidden_units_of(theta: Floats, x: Floats, hidden_units: int) -> Floats:
     """Return the hidden units, shape (m, n), at the parents' values x (p, n), one parent a row."""
     hidden = np.empty((hidden_units, x.shape[1]))
@@ -101,19 +93,9 @@ def indicators(codes: Floats | Integers, n_categories: int) -> Floats:
     return members
 
 
-def in_original_signs(theta: Floats, hidden_units: int, signs: Floats, sign: float) -> Floats:
-    """Return the weights of the model of ``sign * y`` given ``signs * x``, when theta's are of y given x."""
-    flipped = theta.copy()
-    inputs = len(signs) * hidden_units
-    flipped[:inputs] *= np.repeat(signs, hidden_units)
-    b2, b3 = intercepts(len(signs), hidden_units)
-    flipped[b2:b3] *= sign
-    return flipped
-
-
 @dataclass(frozen=True)
-class GivenParents:
-    """Base of fitted node models: their parents as network inputs.
+class NodeNetwork:
+    """A fitted network of a node: the outputs of its law given its parents.
 
     Attributes
     ----------
@@ -122,7 +104,7 @@ class GivenParents:
     widths : ndarray of int, shape (p,)
         How many network inputs every parent is: one for a number, K for K categories.
     theta : ndarray
-        The weights, those of the first layer first.
+        The weights, those of the first layer first, as the law reads them.
     hidden_units : int
         m.
     """
@@ -139,83 +121,40 @@ class GivenParents:
         parts = zip(values[self.inputs], self.widths, strict=True)
         return np.vstack([part if width == 1 else indicators(part, width) for part, width in parts])
 
-    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return mean and scale, or their like for labels; see `icdh._model.conditionals.Conditional`."""
-        raise NotImplementedError
+    def predict(self, values: Floats, law: Law) -> Floats:
+        """Return the outputs of a law, shape (o, M), given all variables, one a row, shape (N, M)."""
+        return network_outputs(self.theta, self.network_inputs(values), self.hidden_units, law)
 
-    def at_zero(self, n_variables: int) -> "GivenParents":
-        """Return the distribution given the inputs below ``n_variables`` alone, those from there on held at zero."""
+    def at_zero(self, n_variables: int) -> "NodeNetwork":
+        """Return the network of the inputs below ``n_variables`` alone, those from there on held at zero."""
         kept = self.inputs < n_variables
         inputs = np.repeat(kept, self.widths)
         first = self.theta[: inputs.size * self.hidden_units].reshape(inputs.size, self.hidden_units)
         theta = np.append(first[inputs], self.theta[first.size :])
         return replace(self, inputs=self.inputs[kept], widths=self.widths[kept], theta=theta)
 
+    def faults(self, law: Law, widths: Sequence[int]) -> Iterator[str]:
+        """Yield what contradicts itself, the law, or how many network inputs every parent is."""
+        if self.widths.tolist() != list(widths):
+            yield "inputs lack their labels"
+        if self.hidden_units <= 0:
+            yield "there are no hidden units"
+        needed = law.n_weights(int(self.widths.sum()), self.hidden_units)
+        if self.theta.size != needed:
+            yield f"theta has shape [{self.theta.size}], not [{needed}]"
 
-@dataclass(frozen=True)
-class NodeConditional(GivenParents):
-    """A fitted node model of a number: its distribution given the parents; theta has shape (m (inputs + 3) + 2,)."""
 
-    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return mean and scale, each of shape (M,), given all variables, one a row, shape (N, M)."""
-        return node_outputs(self.theta, self.network_inputs(values), self.hidden_units)
+def network_outputs(theta: Floats, x: Floats, hidden_units: int, law: Law) -> Floats:
+    """Return the outputs of a law, shape (o, n), at the parents' values x (p, n), one parent a row."""
+    return law.network_outputs(theta, hidden_units_of(theta, x, hidden_units))
 
 
-class Response(ABC):
-    """One variable given its parents.
-
-    Its distribution has outputs, by default mean and log-variance: linear functions of the hidden units. Of the weights
-    theta those of the first layer come first, then intercept and weights of each output.
-    """
-
-    n_outputs = 2
-    is_binary = False  # two levels or categories
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """N."""
-
-    @abstractmethod
-    def take(self, rows: Mask | Integers) -> "Response":
-        """Return the response at some observations."""
-
-    @abstractmethod
-    def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
-        """Return what minimises F over theta, in place, given parents x, (p, n); see `_descent_kernels.node_fit`.
-
-        Its arguments are theta, penalty, freeze, max_steps, tol, patience and factor.
-        """
-
-    @abstractmethod
-    def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
-        """Return weights, F and log det H of the model without parents."""
-
-    @abstractmethod
-    def standardised_scores(self, x: Floats, theta: Floats, hidden_units: int) -> tuple[Floats, Floats]:
-        """Return hidden units (m, n) and the derivatives of the log-likelihood by the outputs (o, n).
-
-        Each derivative is divided by its standard deviation under the model.
-        """
-
-    @abstractmethod
-    def conditional(
-        self, inputs: Integers, widths: Integers, theta: Floats, hidden_units: int, sign: float = 1.0
-    ) -> GivenParents:
-        """Return the fitted node model; parameters as of `GivenParents`.
-
-        ``sign`` is what the values were multiplied by; the weights are of the variable as it is.
-        """
-
-    def intercepts(self, n_inputs: int, hidden_units: int) -> list[int]:
-        """Return the indices of the weights that a model without parents has."""
-        first = (n_inputs + 1) * hidden_units
-        return [first + k * (hidden_units + 1) for k in range(self.n_outputs)]
-
-    def n_weights(self, n_inputs: int, hidden_units: int) -> int:
-        """Return the size of theta."""
-        return self.intercepts(n_inputs, hidden_units)[-1] + hidden_units + 1
-
-    def layers(self, n_inputs: int, hidden_units: int) -> Sequence[slice]:
-        """Return the slices of theta that share a prior precision: the first layer, and the weights of each output."""
-        of_outputs = [slice(k + 1, k + 1 + hidden_units) for k in self.intercepts(n_inputs, hidden_units)]
-        return [slice(0, (n_inputs + 1) * hidden_units), *of_outputs]
+def in_original_signs(theta: Floats, hidden_units: int, signs: Floats, sign: float, law: Law) -> Floats:
+    """Return the weights of the law of ``sign * y`` given ``signs * x``, when theta's are of y given x."""
+    flipped = theta.copy()
+    inputs = len(signs) * hidden_units
+    flipped[:inputs] *= np.repeat(signs, hidden_units)
+    intercepts = law.intercepts(len(signs), hidden_units)
+    for output in law.odd:
+        flipped[intercepts[output] : intercepts[output] + hidden_units + 1] *= sign
+    return flipped

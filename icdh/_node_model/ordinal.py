@@ -17,8 +17,8 @@ for the logistic F. The Fisher matrix of one observation by (mu, u) is the mean 
 the scores.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import log_expit
@@ -26,8 +26,9 @@ from scipy.special import log_expit
 from icdh._ground.arrays import Floats, Integers
 from icdh._node_model._kernels import LOG_VARIANCE_LIMIT
 from icdh._node_model._outputs_kernels import LEAST_GAP, LOGISTIC_DEVIATION, ordinal_terms
-from icdh._node_model.network import GivenParents, hidden_units_of, linear_outputs
-from icdh._node_model.scoring import FittedByScoring, Terms
+from icdh._node_model.law import DiscreteLaw, Law, nearest
+from icdh._node_model.scoring import CodedResponse, Terms
+from icdh._table.categories import MOST_LABELS
 
 
 def thresholds(levels: Integers) -> Floats:
@@ -36,56 +37,12 @@ def thresholds(levels: Integers) -> Floats:
     return np.log(shares / (1.0 - shares)) / LOGISTIC_DEVIATION
 
 
-class OrdinalResponse(FittedByScoring):
-    """A variable of few ordered values.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        The values. Only their order counts.
-
-    Attributes
-    ----------
-    codes : ndarray of int, shape (n,)
-        The levels, 0 ... K - 1.
-    """
-
-    def __init__(self, values: Floats):
-        self.values, self.codes = np.unique(values, return_inverse=True)
-        self.thresholds = thresholds(self.codes)
-        self.is_binary = len(self.thresholds) == 1
-        self.rank = 1 if self.is_binary else 2  # of two levels the scale is no unknown
-
-    def layers(self, n_inputs: int, hidden_units: int) -> Sequence[slice]:
-        """Return the slices of theta that share a prior precision."""
-        return super().layers(n_inputs, hidden_units)[: 1 + self.rank]
-
-    def conditional(
-        self, inputs: Integers, widths: Integers, theta: Floats, hidden_units: int, sign: float = 1.0
-    ) -> "OrdinalConditional":
-        """Return the fitted node model; parameters as of `Response.conditional`."""
-        turned = sign * self.values, sign * self.thresholds
-        ascending = (np.ascontiguousarray(part[:: int(sign)]) for part in turned)
-        return OrdinalConditional(inputs, widths, theta, hidden_units, *ascending)
-
-    def terms(self, theta: Floats, hidden: Floats) -> Terms:
-        """Return the terms of the likelihood by mu and u."""
-        mu, u = linear_outputs(theta, hidden)
-        pull, curvature = np.empty((2, mu.size)), np.empty((3, mu.size))
-        value = ordinal_terms(mu, u, self.codes, self.thresholds, pull, curvature)
-        if self.is_binary:
-            pull[1] = 0.0
-        return Terms(value, pull, lambda columns: curvature[:, columns])
-
-
 @dataclass(frozen=True)
-class OrdinalConditional(GivenParents):
-    """A fitted node model of an ordinal variable: the probabilities of its levels given the parents.
+class LevelLaw(DiscreteLaw):
+    """A variable of few ordered values; the outputs are mean and log-variance of the hidden variable.
 
     Attributes
     ----------
-    inputs, widths, theta, hidden_units
-        As of `icdh._node_model.network.GivenParents`; theta as of a number.
     levels : ndarray, shape (K,)
         The values, in ascending order.
     cuts : ndarray, shape (K - 1,)
@@ -94,10 +51,28 @@ class OrdinalConditional(GivenParents):
 
     levels: Floats
     cuts: Floats
+    odd = (0,)
+    has_mean = True
+    value = "level"
 
-    def log_probabilities(self, values: Floats) -> Floats:
-        """Return the logarithms of the levels' probabilities, shape (K, M), given all variables, shape (N, M)."""
-        mu, u = linear_outputs(self.theta, hidden_units_of(self.theta, self.network_inputs(values), self.hidden_units))
+    @property
+    def n_outputs(self) -> int:
+        """Two."""
+        return 2
+
+    @property
+    def n_values(self) -> int:
+        """K."""
+        return self.levels.size
+
+    @property
+    def n_free(self) -> int:
+        """One for two levels, whose scale is no unknown."""
+        return 1 if self.cuts.size == 1 else 2
+
+    def log_probabilities(self, outputs: Floats) -> Floats:
+        """Return the log-probabilities of the levels, shape (K, M), given the outputs, shape (2, M)."""
+        mu, u = outputs
         slope = LOGISTIC_DEVIATION * np.exp(-0.5 * np.clip(u, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
         t = (self.cuts[:, np.newaxis] - mu) * slope
         log_p = np.zeros((self.levels.size, mu.size))
@@ -106,9 +81,76 @@ class OrdinalConditional(GivenParents):
         log_p[1:-1] += np.log(-np.expm1(-np.maximum(np.diff(t, axis=0), LEAST_GAP)))
         return log_p
 
-    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation, each of shape (M,), given all variables, one a row, shape (N, M)."""
-        p = np.exp(self.log_probabilities(values))
+    def places(self, observed: Floats) -> Integers:
+        """Return the places of the levels nearest to values: of a number that no row of the fit held, too."""
+        return nearest(self.levels, observed)
+
+    def values(self, places: Integers) -> Floats:
+        """Return the levels at these places."""
+        return self.levels[places]
+
+    def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation, each of shape (M,), given the outputs, shape (2, M)."""
+        p = np.exp(self.log_probabilities(outputs))
         mean = self.levels @ p
         variance = (p * np.square(self.levels[:, np.newaxis] - mean)).sum(axis=0)
         return mean, np.sqrt(np.maximum(variance, 1e-40))  # zero where one level has all probability
+
+    def standardised(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return residuals of mean 0 and variance 1."""
+        mean, scale = self.mean_and_scale(outputs)
+        return (observed - mean) / scale
+
+    def turned(self) -> "LevelLaw":
+        """Return the law of minus the variable."""
+        return LevelLaw(*(np.ascontiguousarray(-part[::-1]) for part in (self.levels, self.cuts)))
+
+    def with_levels(self, levels: Floats) -> Law:
+        """Return the law of the levels nearest to its own."""
+        return replace(self, levels=levels[nearest(levels, self.levels)])
+
+    def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
+        """Yield what contradicts itself, or the levels that a model has for the variable."""
+        if not (1 < self.levels.size <= MOST_LABELS and (np.diff(self.levels) > 0.0).all()):
+            yield "levels do not ascend"
+        if not (self.cuts.size == self.levels.size - 1 and (np.diff(self.cuts) >= 0.0).all()):
+            yield "cuts do not ascend"
+        if levels is None or levels.size != self.levels.size:
+            yield "levels do not go with their probabilities"
+
+
+class OrdinalResponse(CodedResponse):
+    """A variable of few ordered values.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        The values. Only their order counts.
+
+    """
+
+    ordered = True
+
+    def __init__(self, values: Floats):
+        levels, codes = np.unique(values, return_inverse=True)
+        super().__init__(codes)
+        self._law = LevelLaw(levels, thresholds(codes))
+
+    @property
+    def law(self) -> LevelLaw:
+        """Its distribution given mean and log-variance of the hidden variable."""
+        return self._law
+
+    @property
+    def rank(self) -> int:
+        """That of what an observation adds to the Fisher matrix."""
+        return self.law.n_free
+
+    def terms(self, outputs: Floats) -> Terms:
+        """Return the terms of the likelihood by mu and u."""
+        mu, u = outputs
+        pull, curvature = np.empty((2, mu.size)), np.empty((3, mu.size))
+        value = ordinal_terms(mu, u, self.codes, self.law.cuts, pull, curvature)
+        if self.rank == 1:
+            pull[1] = 0.0
+        return Terms(value, pull, lambda columns: curvature[:, columns])

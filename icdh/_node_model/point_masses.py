@@ -19,16 +19,134 @@ Cragg, "Some statistical models for limited dependent variables", Econometrica 3
 """
 
 import math
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._node_model._kernels import LOG_VARIANCE_LIMIT, VARIANCE_FLOOR
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION
 from icdh._node_model.categorical import HALF_A_COUNT, covariances, log_softmax
-from icdh._node_model.gaussian import GaussianResponse
-from icdh._node_model.network import NodeConditional
+from icdh._node_model.gaussian import GaussianLaw, GaussianResponse
+from icdh._node_model.law import Law, Noise, Uniform
+from icdh._node_model.response import Density
 from icdh._node_model.scoring import FittedByScoring, Terms
+
+SAME = 1e-9  # standard deviations of the column within which a value is a point mass
+
+
+@dataclass(frozen=True)
+class PointMassLaw(Law):
+    """A number some of whose values have a probability; the outputs are mean, log-variance and log odds.
+
+    Attributes
+    ----------
+    masses : ndarray, shape (K,)
+        The values that have a probability.
+    log_odds : ndarray, shape (K,)
+        The logarithms of their shares over that of the density.
+    """
+
+    masses: Floats
+    log_odds: Floats
+    odd = (0,)
+    has_mean = True
+    value = "value"
+    numbers: ClassVar = GaussianLaw()
+
+    @property
+    def n_outputs(self) -> int:
+        """Two more than there are masses."""
+        return 2 + self.masses.size
+
+    def network_outputs(self, theta: Floats, hidden: Floats) -> Floats:
+        """Return the outputs, shape (2 + K, n), given the hidden units, shape (m, n)."""
+        weights = theta[-self.n_outputs * (len(hidden) + 1) :].reshape(self.n_outputs, -1)
+        outputs: Floats = weights[:, :1] + weights[:, 1:] @ hidden
+        return outputs
+
+    def log_parts(self, outputs: Floats) -> Floats:
+        """Return the log-probabilities of the density and of every mass, shape (K + 1, n)."""
+        odds = self.log_odds[:, np.newaxis] + LOGISTIC_DEVIATION * outputs[2:]
+        return log_softmax(np.vstack([np.zeros(outputs.shape[1]), odds]))
+
+    def _parts(self, observed: Floats) -> Integers:
+        """Return 0 where a value has a density, k where it is the k-th mass, shape (n,)."""
+        parts = np.zeros(observed.size, dtype=np.int64)
+        for k, mass in enumerate(self.masses.tolist(), start=1):
+            parts[np.abs(observed - mass) <= SAME] = k
+        return parts
+
+    def log_density(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return the log-density of values, of masses their log-probability."""
+        parts = self._parts(observed)
+        of_part: Floats = self.log_parts(outputs)[parts, np.arange(observed.size)]
+        return of_part + np.where(parts == 0, self.numbers.log_density(observed, outputs), 0.0)
+
+    def has_density(self, observed: Floats) -> Mask:
+        """Return which values are no masses."""
+        has_density: Mask = self._parts(observed) == 0
+        return has_density
+
+    def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of density and masses together."""
+        mean, scale = self.numbers.mean_and_scale(outputs)
+        p, values = np.exp(self.log_parts(outputs)), self.masses[:, np.newaxis]
+        whole = p[0] * mean + (p[1:] * values).sum(axis=0)
+        variance = p[0] * (np.square(scale) + np.square(mean - whole)) + (p[1:] * np.square(values - whole)).sum(axis=0)
+        return whole, np.sqrt(variance)
+
+    def _distribution(self, limit: Floats | float, outputs: Floats) -> Floats:
+        """Return the distribution function of the density, shape (n,)."""
+        mean, scale = self.numbers.mean_and_scale(outputs)
+        share: Floats = ndtr((limit - mean) / scale)
+        return share
+
+    def draw(self, outputs: Floats, noise: Floats) -> Floats:
+        """Return the values at which the distribution function reaches the noise, which is uniform."""
+        p, left, drawn = np.exp(self.log_parts(outputs)), noise.copy(), np.full(noise.size, np.nan)
+        for k in np.argsort(self.masses).tolist():
+            below = p[0] * self._distribution(self.masses[k], outputs)
+            beyond = left >= below + p[k + 1]
+            drawn[(left >= below) & ~beyond & np.isnan(drawn)] = self.masses[k]
+            left = np.where(beyond, left - p[k + 1], left)
+        mean, scale = self.numbers.mean_and_scale(outputs)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values: Floats = np.where(np.isnan(drawn), mean + scale * ndtri(left / p[0]), drawn)
+        return values
+
+    def noise(self, observed: Floats, outputs: Floats) -> None:
+        """Return None: a mass does not determine its noise."""
+        return None
+
+    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
+        """Return the uniform distribution."""
+        return Uniform()
+
+    def standardised(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return residuals of mean 0 and variance 1."""
+        mean, scale = self.mean_and_scale(outputs)
+        return (observed - mean) / scale
+
+    def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
+        """Return the distribution function at observed values, at masses a place drawn below it."""
+        p, parts, shares = np.exp(self.log_parts(outputs)), self._parts(observed), rng.random(observed.size)
+        below: Floats = p[0] * self._distribution(observed, outputs)
+        for k, mass in enumerate(self.masses.tolist(), start=1):
+            below += p[k] * np.where(parts == k, shares, observed > mass)
+        return below
+
+    def turned(self) -> "PointMassLaw":
+        """Return the law of minus the variable."""
+        return PointMassLaw(-self.masses, self.log_odds)
+
+    def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
+        """Yield what contradicts itself."""
+        if not 0 < self.masses.size == self.log_odds.size:
+            yield "point masses do not go with their probabilities"
 
 
 class PointMassResponse(FittedByScoring):
@@ -36,84 +154,79 @@ class PointMassResponse(FittedByScoring):
 
     Parameters
     ----------
-    codes : ndarray of int, shape (n,)
+    masses : ndarray of int, shape (n,)
         0 where the value has a density, k where it is the k-th point mass.
-    density : GaussianResponse
+    numbers : GaussianResponse
         The values; those at point masses are not read.
-    n_masses : int
-        K.
+    values : ndarray, shape (K,)
+        The point masses.
     """
 
-    def __init__(self, codes: Integers, density: GaussianResponse, n_masses: int):
-        self.codes, self.density = codes, density
-        counts = np.bincount(codes, minlength=n_masses + 1) + HALF_A_COUNT
-        self.log_odds = np.log(counts[1:] / counts[0])
-        self.n_outputs = self.rank = 2 + n_masses
+    ordered = True
+
+    def __init__(self, masses: Integers, numbers: GaussianResponse, values: Floats):
+        counts = np.bincount(masses, minlength=len(values) + 1) + HALF_A_COUNT
+        self.masses, self.numbers = masses, numbers
+        self._density: Density | None = None
+        self._law = PointMassLaw(np.asarray(values, dtype=np.float64), np.log(counts[1:] / counts[0]))
+
+    @property
+    def law(self) -> PointMassLaw:
+        """Its distribution given mean, log-variance and log odds."""
+        return self._law
+
+    @property
+    def codes(self) -> None:
+        """None: it is a number."""
+        return None
+
+    @property
+    def rank(self) -> int:
+        """That of what an observation adds to the Fisher matrix."""
+        return self.law.n_outputs
+
+    def __len__(self) -> int:
+        return self.masses.size
 
     def take(self, rows: Mask | Integers) -> "PointMassResponse":
         """Return the response at some observations."""
-        part = super().take(rows)
-        part.density = self.density.take(rows)
+        part = copy(self)
+        part.masses, part.numbers = self.masses[rows], self.numbers.take(rows)
+        part._density = None
         return part
 
     @property
-    def has_density(self) -> Mask:
-        """Where the value has a density; bool, shape (n,)."""
-        has_density: Mask = self.codes == 0
-        return has_density
+    def density(self) -> Density:
+        """The values that are no point masses."""
+        if self._density is None:
+            rows = np.flatnonzero(self.masses == 0)
+            self._density = Density(self.numbers.take(rows), rows)
+        return self._density
 
-    def with_density(self, x: Floats) -> tuple[Floats, GaussianResponse]:
-        """Return the parents and the response where the value has a density."""
-        rows = np.flatnonzero(self.has_density)
-        return np.ascontiguousarray(x[:, rows]), self.density.take(rows)
-
-    def terms(self, theta: Floats, hidden: Floats) -> Terms:
+    def terms(self, outputs: Floats) -> Terms:
         """Return the terms of the likelihood by mean, log-variance and log odds."""
-        weights, has_density = (
-            theta[-self.n_outputs * (len(hidden) + 1) :].reshape(self.n_outputs, -1),
-            self.has_density,
-        )
-        outputs = weights[:, :1] + weights[:, 1:] @ hidden
-        scale = np.exp(np.clip(outputs[1], -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
-        variance = VARIANCE_FLOOR + scale
-        residual = self.density.centre - outputs[0]
-        squares = (np.square(residual) + self.density.spread) / variance
-        log_p = _log_probabilities(outputs[2:], self.log_odds)
-        values = np.where(has_density, 0.5 * (np.log(variance) + squares), 0.0)
-        values = values - log_p[self.codes, np.arange(len(self))]
+        has_density = self.masses == 0
+        of_numbers, pull_of_numbers, squares = self.numbers.pointwise_terms(outputs)
+        log_p = self.law.log_parts(outputs)
+        values = np.where(has_density, of_numbers, 0.0) - log_p[self.masses, np.arange(len(self))]
         p = np.exp(log_p[1:])
         pull = np.empty_like(outputs)
-        pull[0] = np.where(has_density, -residual / variance, 0.0)
-        pull[1] = np.where(has_density, 0.5 * scale / variance * (1.0 - squares), 0.0)
-        pull[2:] = LOGISTIC_DEVIATION * (p - (self.codes == np.arange(1, len(log_p))[:, np.newaxis]))
+        pull[:2] = np.where(has_density, pull_of_numbers, 0.0)
+        pull[2:] = LOGISTIC_DEVIATION * (p - (self.masses == np.arange(1, len(log_p))[:, np.newaxis]))
         among_masses = covariances(np.exp(log_p))[len(log_p) :]
         curvature = np.zeros((2 * len(outputs) - 1 + len(among_masses), len(self)))
-        curvature[0] = has_density / variance
-        curvature[len(outputs)] = has_density * 0.5 * np.square(scale / variance)
+        curvature[[0, len(outputs)]] = has_density * squares
         curvature[2 * len(outputs) - 1 :] = LOGISTIC_DEVIATION**2 * among_masses
         return Terms(float(values.sum()), pull, lambda columns: curvature[:, columns])
 
-    def conditional(
-        self, inputs: Integers, widths: Integers, theta: Floats, hidden_units: int, sign: float = 1.0
-    ) -> NodeConditional:
-        """Return mean and variance where there is a density; parameters as of `Response.conditional`."""
-        end = self.intercepts(int(widths.sum()), hidden_units)[2]
-        return NodeConditional(inputs, widths, theta[:end], hidden_units)
-
     def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the constant model, in closed form."""
-        density = self.with_density(np.empty((0, len(self))))[1]
-        of_density, objective, log_determinant = density.without_parents(hidden_units)
-        theta = np.zeros(self.n_weights(0, hidden_units))
+        of_density, objective, log_determinant = self.density.response.without_parents(hidden_units)
+        theta = np.zeros(self.law.n_weights(0, hidden_units))
         theta[: of_density.size] = of_density
-        log_p = _log_probabilities(np.zeros((self.log_odds.size, 1)), self.log_odds)
-        counts = np.bincount(self.codes, minlength=len(log_p))
+        log_p = self.law.log_parts(np.zeros((self.rank, 1)))
+        counts = np.bincount(self.masses, minlength=len(log_p))
         objective -= float(counts @ log_p[:, 0])
         # det (diag(p) - p p^T) of the masses is the product of all probabilities, that of the density among them.
-        odds = self.log_odds.size * math.log(len(self) * LOGISTIC_DEVIATION**2) + float(log_p.sum())
+        odds = (self.rank - 2) * math.log(len(self) * LOGISTIC_DEVIATION**2) + float(log_p.sum())
         return theta, objective, log_determinant + odds
-
-
-def _log_probabilities(outputs: Floats, log_odds: Floats) -> Floats:
-    """Return log P of the density and of every point mass, shape (K + 1, n), given the outputs, shape (K, n)."""
-    return log_softmax(np.vstack([np.zeros(outputs.shape[1]), log_odds[:, np.newaxis] + LOGISTIC_DEVIATION * outputs]))

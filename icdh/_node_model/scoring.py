@@ -13,9 +13,10 @@ from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._ground.damping import FIRST_DAMPING, LARGEST_DAMPING, next_damping, small_steps
 from icdh._ground.jit import ROWS
 from icdh._node_model._outputs_kernels import add_fisher, backpropagate
-from icdh._node_model.network import Minimiser, Response, hidden_units_of
+from icdh._node_model.network import hidden_units_of
+from icdh._node_model.response import Minimiser, Response
 
-Own = TypeVar("Own", bound="FittedByScoring")  # typing.Self of Python 3.11
+Coded = TypeVar("Coded", bound="CodedResponse")  # typing.Self of Python 3.11
 
 ENOUGH = 128  # ranks of the observations of a Fisher matrix, for every weight, that give steps a direction
 BLOCK = 4 * ROWS  # observations whose Fisher matrices by the outputs are in memory at once
@@ -85,7 +86,7 @@ class Objective:
     hidden_units : int
         m.
     terms : callable
-        Returns the `Terms` of the likelihood, given theta and the hidden units.
+        Returns the `Terms` of the likelihood, given the outputs.
     counts : ndarray, shape (q,), optional
         How many observations each column of x is; by default one.
 
@@ -104,18 +105,19 @@ class Objective:
         response: "FittedByScoring",
         x: Floats,
         hidden_units: int,
-        terms: Callable[[Floats, Floats], Terms],
+        terms: Callable[[Floats], Terms],
         counts: Floats | None = None,
     ):
         self.x, self.units, self.terms = np.ascontiguousarray(x), hidden_units, terms
         self.counts = np.ones(x.shape[1]) if counts is None else counts
-        self.layout, self.n_observations = response.layout(len(x), hidden_units), len(response)
-        self.free, self.rank = response.layers(len(x), hidden_units)[-1].stop, response.rank
+        self.law, self.n_observations, self.rank = response.law, len(response), response.rank
+        self.layout = self.law.layout(len(x), hidden_units)
+        self.free = self.law.layers(len(x), hidden_units)[-1].stop
 
     def quadratic_model(self, theta: Floats, penalty: Floats, apart: int = 1) -> tuple[float, Floats, Floats]:
         """Return F, its gradient and, by every ``apart``-th column of x, its Fisher matrix over the free weights."""
         hidden = hidden_units_of(theta, self.x, self.units)
-        value, pull, curvature = self.terms(theta, hidden)
+        value, pull, curvature = self.terms(self.law.network_outputs(theta, hidden))
         gradient, fisher = penalty * theta, np.zeros((self.free, self.free))
         backpropagate(self.x, hidden, theta, *self.layout, pull[: self.layout[0].size], gradient)
         for first in range(0, self.x.shape[1], BLOCK * apart):
@@ -128,36 +130,21 @@ class Objective:
 
 
 class FittedByScoring(Response):
-    """A response whose likelihood has `Terms`; all its weights are fitted at once.
+    """A response whose likelihood has `Terms`; all its weights are fitted at once."""
 
-    Attributes
-    ----------
-    rank : int
-        That of what an observation adds to the Fisher matrix.
-    codes : ndarray of int, shape (n,)
-        The level, the category, or the point mass of every observation.
-    """
+    @property
+    @abstractmethod
+    def rank(self) -> int:
+        """That of what an observation adds to the Fisher matrix."""
 
-    rank: int
-    codes: Integers
-
-    def __len__(self) -> int:
-        return self.codes.size
-
-    def take(self: Own, rows: Mask | Integers) -> Own:
-        """Return the response at some observations."""
-        part = copy(self)
-        part.codes = self.codes[rows]
-        return part
+    @property
+    def gaussian(self) -> None:
+        """None: least squares fit no such response."""
+        return None
 
     @abstractmethod
-    def terms(self, theta: Floats, hidden: Floats) -> Terms:
-        """Return the terms of the likelihood."""
-
-    def layout(self, n_inputs: int, hidden_units: int) -> tuple[Integers, Integers, float]:
-        """Return what `icdh._node_model._outputs_kernels` calls intercepts, weights and unit."""
-        intercepts = np.array(self.intercepts(n_inputs, hidden_units))[: self.rank]
-        return intercepts, intercepts + 1, 1.0
+    def terms(self, outputs: Floats) -> Terms:
+        """Return the terms of the likelihood at outputs of shape (o, n)."""
 
     def objective(self, x: Floats, hidden_units: int) -> Objective:
         """Return F given these parents, of shape (p, n)."""
@@ -168,15 +155,51 @@ class FittedByScoring(Response):
         objective = self.objective(x, hidden_units)
         return lambda theta, penalty, freeze, *options: minimise(objective, theta, penalty, *options)
 
-    def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
-        """Return weights, F and log det H of the model without parents, which gives the observed shares."""
-        zeros = np.zeros(self.n_weights(0, 0))
-        value, _, fisher = self.objective(np.empty((0, len(self))), 0).quadratic_model(zeros, zeros)
-        return np.zeros(self.n_weights(0, hidden_units)), value, float(np.linalg.slogdet(fisher)[1])
-
     def standardised_scores(self, x: Floats, theta: Floats, hidden_units: int) -> tuple[Floats, Floats]:
         """Return hidden units and standardised derivatives, as of `Response`."""
         hidden = hidden_units_of(theta, x, hidden_units)
-        _, pull, curvature = self.terms(theta, hidden)
+        _, pull, curvature = self.terms(self.law.network_outputs(theta, hidden))
         squares = curvature(slice(None))[np.equal(*np.triu_indices(len(pull)))]
         return hidden, -pull / np.sqrt(np.maximum(squares, 1e-300))
+
+
+class CodedResponse(FittedByScoring):
+    """A response of levels or labels, whose law has the observed shares where all outputs' weights are zero.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Which of its values every observation is.
+    """
+
+    def __init__(self, codes: Integers):
+        self._codes = codes
+
+    def __len__(self) -> int:
+        return self._codes.size
+
+    @property
+    def codes(self) -> Integers:
+        """The level or label of every observation."""
+        return self._codes
+
+    @property
+    def density(self) -> None:
+        """None: every value has a probability."""
+        return None
+
+    def observed_as(self: Coded, codes: Integers) -> Coded:
+        """Return the response of the same law at other observations."""
+        other = copy(self)
+        other._codes = codes
+        return other
+
+    def take(self: Coded, rows: Mask | Integers) -> Coded:
+        """Return the response at some observations."""
+        return self.observed_as(self._codes[rows])
+
+    def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
+        """Return weights, F and log det H of the model without parents."""
+        zeros = np.zeros(self.law.n_weights(0, 0))
+        value, _, fisher = self.objective(np.empty((0, len(self))), 0).quadratic_model(zeros, zeros)
+        return np.zeros(self.law.n_weights(0, hidden_units)), value, float(np.linalg.slogdet(fisher)[1])

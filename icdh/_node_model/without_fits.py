@@ -37,9 +37,8 @@ from scipy.special import gammaln
 
 from icdh._ground.arrays import Floats, Integers
 from icdh._node_model._kernels import VARIANCE_FLOOR
-from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.families import Families
-from icdh._node_model.gaussian import LEAST_ROWS, GaussianResponse
+from icdh._node_model.gaussian import LEAST_ROWS
 
 MOST_DEVIATIONS = 4.0  # values beyond are held there: third and fourth moments of heavy tails are a few rows
 LEAST_APART = 1e-4  # share of the variance of two variables' difference below which neither tells anything
@@ -69,7 +68,7 @@ class TableGains:
 
     def __init__(self, families: Families):
         self.families = families
-        self.codes = [families.codes_of(node) for node in range(len(families))]
+        self.codes = [codes for response in families.responses if (codes := response.codes) is not None]
         self.sizes = [int(code.max()) + 1 for code in self.codes]
         self._log_gamma: dict[float, Floats] = {}
         self._scores: dict[tuple[int, tuple[int, ...]], float] = {}
@@ -104,7 +103,7 @@ class TableGains:
     def has_grades(self) -> bool:
         """Whether a variable has more than two values in order, which a table does not know of."""
         pairs = zip(self.families.responses, self.sizes, strict=True)
-        return any(size > 2 and not isinstance(response, CategoricalResponse) for response, size in pairs)
+        return any(size > 2 and response.ordered for response, size in pairs)
 
     def scores(self, families: Sequence[tuple[int, tuple[int, ...]]]) -> list[float]:
         """Return the score of every family."""
@@ -272,8 +271,9 @@ class LinearGains:
 
     def _moments_of(self, node: int) -> Moments:
         if node not in self._moments:
-            families, (_, response) = self.families, self.families.data((node, ()))
-            assert isinstance(response, GaussianResponse)
+            families, response = self.families, self.families.data((node, ()))[1].gaussian
+            if response is None:
+                raise TypeError(f"variable {node} has no linear model")
             x = families.causes if families.rows is None else families.causes[:, families.rows[node]]
             values, n = response.centre - response.centre.mean(), x.shape[1]
             shared = self._shared

@@ -19,7 +19,6 @@ import numpy as np
 from icdh._ground.arrays import Floats, Mask
 from icdh._node_model.evidence import NodeFit, likelihood_and_cost
 from icdh._node_model.gaussian import LinearFit
-from icdh._node_model.network import indicators
 from icdh._rows.related import RelatedRows
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Worth:
             return likelihood + cost
         weight, (_, _, log_determinant) = self.weight(family), response.without_parents(fit.hidden_units)
         n_constants = np.count_nonzero(
-            np.array(response.intercepts(0, fit.hidden_units)) < response.layers(0, fit.hidden_units)[-1].stop
+            np.array(response.law.intercepts(0, fit.hidden_units)) < response.law.layers(0, fit.hidden_units)[-1].stop
         )
         cost -= 0.5 * (log_determinant + n_constants * math.log(weight))  # what the constant model costs
         costs = self._costs(family, self.design_effects(family, fit), cost)
@@ -94,12 +93,7 @@ class Worth:
     def design_effects(self, family: "Family", fit: NodeFit) -> Floats:
         """Return by how many times fewer rows than there are each parent's edge is backed, shape (p,)."""
         x, response = self.families.data(family)
-        if self.families.is_categorical(family[0]):
-            expected = self.families.probabilities(family, fit)
-            series = (indicators(self.families.codes_of(family[0], family[0]), len(expected)) - expected)[np.newaxis]
-        else:
-            scores = response.standardised_scores(x, fit.theta, fit.hidden_units)[1]
-            series = np.clip(scores, -CLIPPED_AT, CLIPPED_AT)[:, np.newaxis]
+        series = np.clip(response.residual_series(x, fit.theta, fit.hidden_units), -CLIPPED_AT, CLIPPED_AT)
         return self._effects_on(family, series)
 
     def _effects_on(self, family: "Family", series: Floats) -> Floats:

@@ -9,7 +9,6 @@ import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +16,9 @@ from icdh._ground.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._ground.checks import Choice
 from icdh._ground.labels import counted, plural, variable_index
 from icdh._rows.related import RelatedRows
-from icdh._table.categories import MOST_LABELS, Categories
+from icdh._table.categories import Categories
 from icdh._table.frames import columns_as_numbers, library_of
+from icdh._table.kinds import DECLARABLE, KINDS, guessed, point_mass
 from icdh._table.missing_codes import Declared, said_of_codes
 from icdh.exceptions import DataWarning, option, warn
 
@@ -26,33 +26,7 @@ SCALINGS = ("none", "center", "standardize")
 LARGEST_SCALED_VALUE = 1e60  # the square of a residual in units of the smallest scale stays finite
 LARGEST_VALUE = {"none": LARGEST_SCALED_VALUE, "center": LARGEST_SCALED_VALUE, "standardize": 1e300}
 SMALLEST_VALUE = {"none": 1e-60, "center": 1e-60, "standardize": 1e-290}  # of a column's maximum
-FEW_VALUES = 10
 MOST_NAMED = 5  # columns in a message
-# binary: two values. ordinal: few ordered values (guessed below ten, and where they heap at round numbers).
-# gridded: values repeat because they were recorded on a grid (guessed if more than a twentieth of them repeat).
-# categorical: labels without an order (guessed for text).
-KINDS = ("constant", "continuous", "gridded", "ordinal", "binary", "categorical")
-LEVEL_KINDS = ("binary", "ordinal")
-READINGS = {"binary": "yes/no", "ordinal": "grades", "categorical": "labels"}  # of kinds that are worth a word
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """What tells ties, point masses and heaps of a column."""
-
-    tied_share: float = 0.05
-    mass_share: float = 0.05
-    mass_over_neighbours: float = 5.0
-    neighbours: int = 3
-    heap_over_others: float = 3.0
-    heap_over_neighbours: float = 3.0
-    fewest_in_heap: int = 10
-    fewest_heaps: int = 3
-    heaped_share: float = 1 / 3
-    fewest_others: int = 20  # rows that a column needs beside its point masses
-
-
-TUNING = Tuning()
 
 
 @dataclass(frozen=True)
@@ -171,17 +145,15 @@ class Table:
     @cached_property
     def guesses(self) -> list[str]:
         """The kind of every variable, guessed from its values: see `KINDS`."""
-        return [_kind(self.observed(n), self.categories.get(n)) for n in range(self.n_variables)]
+        return [guessed(self.observed(n), self.categories.get(n)) for n in range(self.n_variables)]
 
     @cached_property
     def kinds(self) -> list[str]:
         """The kind of every variable: the declared kind if there is one, else the guessed kind."""
         kinds = self.guesses.copy()
         for at, kind in (self.declared or {}).items():
-            few = kind == "ordinal" or (kind == "categorical" and at not in self.unordered)
-            if self.n_distinct(at) > 1:
-                of_text = kind == "binary" and at in self.unordered  # two labels: their likelihood is that of a softmax
-                kinds[at] = "categorical" if of_text else "binary" if few and self.n_distinct(at) == 2 else kind
+            if (distinct := self.n_distinct(at)) > 1:
+                kinds[at] = KINDS[kind].of_so_many(distinct, at in self.unordered)
         return kinds
 
     def observed(self, column: int) -> Floats:
@@ -215,11 +187,11 @@ class Table:
         kinds: dict[int, str] = {}
         for column, kind in (declared or {}).items():
             at = variable_index(column, self.names, "kinds")
-            Choice(KINDS[1:]).check(option("kinds", of=column), kind)
+            Choice(DECLARABLE).check(option("kinds", of=column), kind)
             self._check_kind(column, at, kind)
             kinds[at] = kind
         table = replace(self, declared=kinds)
-        categorical = [n for n, kind in enumerate(table.kinds) if kind == "categorical"]
+        categorical = [n for n, kind in enumerate(table.kinds) if KINDS[kind].has_labels]
         return table._coded_anew(n for n in categorical if n not in self.unordered)
 
     def of_its_labels(self) -> "Table":
@@ -242,15 +214,10 @@ class Table:
         return np.unique(self.observed(column)).size
 
     def _check_kind(self, column: str | int, at: int, kind: str) -> None:
-        distinct, argument = self.n_distinct(at), option("kinds", of=column)
-        if kind == "binary" and distinct > 2:
-            raise ValueError(f"{argument} is 'binary', but the column holds {distinct} different values")
-        if kind in ("ordinal", "categorical") and distinct > MOST_LABELS:
-            raise ValueError(
-                f"{argument} is {kind!r}, but the column holds {distinct} different values, more than "
-                f"{MOST_LABELS}; {'declare it gridded' if kind == 'ordinal' else 'join rare ones'}"
-            )
-        if at in self.unordered and kind not in ("binary", "categorical"):
+        distinct, argument, known = self.n_distinct(at), option("kinds", of=column), KINDS[kind]
+        if distinct > known.most_values:
+            raise ValueError(f"{argument} is {kind!r}, but the column holds {distinct} different values{known.remedy}")
+        if at in self.unordered and not known.takes_labels:
             raise ValueError(
                 f"{argument} is {kind!r}, but the column holds labels such as "
                 f"{self.categories[at].labels[0]!r}; pass numbers, or an ordered pandas categorical"
@@ -279,7 +246,7 @@ class Table:
         if found := [f"{name!r} (of {number!r})" for name, number in self.cuts.items()]:
             what = f"{plural(found, 'column')} of two values, given by a threshold: {', '.join(found)}"
             yield f"{what}: the direction of these edges cannot be told; drop computed columns"
-        numbers = [n for n, kind in enumerate(self.guesses) if kind in ("continuous", "gridded")]
+        numbers = [n for n, kind in enumerate(self.guesses) if KINDS[kind].is_number]
         masses = {self.names[n]: point_mass(self.values[n]) for n in numbers}
         if found := [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]:
             yield (
@@ -319,19 +286,21 @@ class Table:
         """Yield what columns that are not declared are read as, where it is not what any number is."""
         known = {*declared, *(n for n, categories in self.categories.items() if categories.declared)}
         columns = [(kind, self.names[n]) for n, kind in enumerate(self.kinds) if n not in known]
-        guessed = {kind: names for kind in READINGS if (names := [name for guess, name in columns if guess == kind])}
-        if guessed:
-            readings = (f"{READINGS[kind]}: {', '.join(map(repr, names))}" for kind, names in guessed.items())
-            kind, names = list(guessed.items())[-1]
-            other = "to confirm," if kind == "categorical" else "mere codes?"
+        read = {
+            kind: [name for guess, name in columns if guess == kind.name] for kind in KINDS.values() if kind.reading
+        }
+        if read := {kind: names for kind, names in read.items() if names}:
+            readings = (f"{kind.reading}: {', '.join(map(repr, names))}" for kind, names in read.items())
+            kind, names = list(read.items())[-1]
             said = option("kinds", {names[0]: "categorical"})
-            yield f"read as {'; as '.join(readings)}; {other} say {said}"
+            yield f"read as {'; as '.join(readings)}; {kind.question} say {said}"
 
     @cached_property
     def cuts(self) -> dict[Hashable, Hashable]:
         """The names of columns of two values that a threshold of a number gives, and the number of each."""
         found: dict[Hashable, Hashable] = {}
-        numbers = [k for k, kind in enumerate(self.guesses) if kind in ("continuous", "gridded", "ordinal")]
+        known = [KINDS[kind] for kind in self.guesses]
+        numbers = [k for k, kind in enumerate(known) if kind.varies and not kind.has_labels and kind.most_values > 2]
         for n in (n for n in range(self.n_variables) if self.n_distinct(n) == 2):
             above = self.values[n] == self.values[n].max()
             if self.n_observations < 50 or min(np.count_nonzero(above), np.count_nonzero(~above)) < 10:
@@ -341,121 +310,6 @@ class Table:
             if is_cut.any():
                 found[self.names[n]] = self.names[numbers[int(np.argmax(is_cut))]]
         return found
-
-
-class PointMass(NamedTuple):
-    """One value of a column that repeats far more often than a grid explains.
-
-    Attributes
-    ----------
-    value : float
-        The value.
-    share : float
-        The fraction of the observations that hold it.
-    """
-
-    value: float
-    share: float
-
-    def __str__(self) -> str:
-        return f"{self.value:g} in {100 * self.share:.0f} % of the rows"
-
-
-def point_mass(values: Floats) -> PointMass | None:
-    """Return the point mass of a column, None if there is none.
-
-    Parameters
-    ----------
-    values : ndarray, shape (M,)
-        The column.
-
-    Returns
-    -------
-    PointMass or None
-        The most frequent value, if three conditions hold. More than 5 % of the observations have this value. It is
-        at least five times as frequent as each of the three next lower and three next higher values (on a grid,
-        neighbours are about equally frequent). Rounding does not explain it.
-
-    Notes
-    -----
-    Point masses reverse edges; rounding hardly does. In 30 simulated tables of 1000 rows, 92 edges touch the variable
-    with most edges. The search reversed 1 of them on the original tables; 10 with 6 % of that variable's values set to
-    its median; 24 with 5 % set below all others. It reversed 2 with 15 % of the values rounded to the median, and 3
-    with a quarter of them rounded coarsely.
-    """
-    distinct, counts = np.unique(values, return_counts=True)
-    top = int(np.argmax(counts))
-    reach = TUNING.neighbours
-    around = np.delete(counts[max(top - reach, 0) : top + reach + 1], min(top, reach))
-    if (
-        around.size == 0
-        or counts[top] <= TUNING.mass_share * values.size
-        or counts[top] < TUNING.mass_over_neighbours * around.max()
-    ):
-        return None
-    if _is_one_of_several(counts, top) or _is_what_a_gap_would_hold(distinct, counts, top):
-        return None
-    return PointMass(float(distinct[top]), float(counts[top] / values.size))
-
-
-def point_masses(values: Floats) -> list[float]:
-    """Return the point masses of a column, the most frequent one first; see `point_mass`.
-
-    Parameters
-    ----------
-    values : ndarray, shape (M,)
-        The column.
-    """
-    masses, rest = [], values
-    while rest.size > TUNING.fewest_others and (mass := point_mass(rest)) is not None:
-        if mass.share * rest.size <= TUNING.mass_share * values.size:
-            break
-        masses.append(mass.value)
-        rest = rest[rest != mass.value]
-    return masses if rest.size > TUNING.fewest_others else []
-
-
-def is_heaped(values: Floats) -> bool:
-    """Return whether many values were reported at round numbers: cigarettes a day at 10, 20 and 30.
-
-    Beside point masses a third of the observations are at three or more heaps, values three times as frequent as their
-    neighbours. A density of the noise explains heaps without causes only, for they stay where they are when the mean
-    moves. Probabilities of levels do not mind: in 16 tables of six variables, two of them heaped, errors fell from 4.8
-    to 3.2 (1.7 before anybody rounded).
-
-    Parameters
-    ----------
-    values : ndarray, shape (M,)
-        The column.
-    """
-    rest = values[~np.isin(values, point_masses(values))]
-    _, counts = np.unique(rest, return_counts=True)
-    if counts.size < FEW_VALUES:
-        return False
-    beside = np.convolve(np.pad(counts, 1, mode="reflect"), (0.5, 0.0, 0.5), mode="valid")
-    heaps = counts[(counts >= TUNING.fewest_in_heap) & (counts >= TUNING.heap_over_neighbours * beside)]
-    return bool(heaps.size >= TUNING.fewest_heaps and heaps.sum() >= TUNING.heaped_share * rest.size)
-
-
-def _is_one_of_several(counts: Integers, top: int) -> bool:
-    """Return whether other values are nearly as frequent, as where some values were rounded coarsely."""
-    others = np.sort(np.delete(counts, top))[-TUNING.neighbours :]
-    return bool(others.size == TUNING.neighbours and counts[top] < TUNING.heap_over_others * others[0])
-
-
-def _is_what_a_gap_would_hold(distinct: Floats, counts: Integers, top: int) -> bool:
-    """Return whether rounding explains a frequent value.
-
-    Rounding empties an interval around the value. It explains the value if the adjacent intervals, together as wide,
-    hold at least half as many observations.
-    """
-    if not 0 < top < distinct.size - 1:
-        return False
-    low, high = distinct[top - 1], distinct[top + 1]
-    beside = high / 2 - low / 2
-    with np.errstate(over="ignore"):  # a limit that overflows excludes nothing
-        inside = (distinct >= low - beside) & (distinct <= high + beside)
-    return bool(2 * (counts[inside].sum() - counts[top]) >= counts[top])
 
 
 def _check_gaps(gaps: Mask, names: Sequence[Hashable], argument: str, allowed: bool) -> None:
@@ -478,19 +332,6 @@ def said_of_gaps(gaps: Mask, names: Sequence[Hashable]) -> str:
     more = f" and {len(found) - MOST_NAMED} more columns" if len(found) > MOST_NAMED else ""
     rows = f"{np.count_nonzero(gaps.any(axis=0))} of {gaps.shape[1]} rows"
     return f"{rows}: {', '.join(found[:MOST_NAMED])}{more}"
-
-
-def _kind(values: Floats, categories: Categories | None) -> str:
-    distinct = np.unique(values, return_counts=True)[1]
-    if distinct.size == 1:
-        return "constant"
-    if categories is not None:
-        return ("binary" if distinct.size == 2 else "ordinal") if categories.ordered else "categorical"
-    if distinct.size < FEW_VALUES <= values.size:
-        return "binary" if distinct.size == 2 else "ordinal"
-    if distinct.size <= MOST_LABELS and is_heaped(values):
-        return "ordinal"
-    return "gridded" if distinct[distinct > 1].sum() > TUNING.tied_share * values.size else "continuous"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._estimators.icdh import ICDH
 from icdh._estimators.imputation import MISSING
 from icdh._ground.checks import Choice, Constraint, Flag, Number, Workers, constraints_of
-from icdh._table.table import KINDS
+from icdh._table.kinds import DECLARABLE
 from icdh.exceptions import ArgumentError
 
 Option = dict[str, Any]  # the arguments of argparse
@@ -349,7 +349,7 @@ ESTIMATOR = {
     "--method": choice(METHODS, "search (HNMSearch: by evidence, in any units) or icdh (the article's)", "search"),
     **{"--n-jobs --jobs" if name == "n_jobs" else "--" + name.replace("_", "-"): _parameter(name) for name in WORDS},
     "--kinds": several(
-        "NAME=KIND", f"kinds, if not guessed: {', '.join(KINDS[1:])}", type=_kind, default=argparse.SUPPRESS
+        "NAME=KIND", f"kinds, if not guessed: {', '.join(DECLARABLE)}", type=_kind, default=argparse.SUPPRESS
     ),
     "--forbidden-edges": read("graph of edges that must not appear, in a format of --truth", default=argparse.SUPPRESS),
     "--seed": number(0, "seed of the initial weights", integer=True),

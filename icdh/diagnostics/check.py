@@ -14,6 +14,7 @@ from icdh._model.export import weight_unit
 from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes, with_hidden_draws
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
+from icdh._table.kinds import KINDS
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._table.table import Table
 from icdh.diagnostics.independence import NodeTest, node_tests
@@ -139,8 +140,8 @@ def _fitted(model: object) -> StructuralModel:
 
 def _kinds(fitted: StructuralModel, table: Table) -> list[str]:
     """Return the kinds that the model was learned with, or what the columns look like."""
-    learned = fitted.kinds or ["constant"] * table.n_variables
-    return [seen if kind == "constant" else kind for kind, seen in zip(learned, table.kinds, strict=True)]
+    learned = fitted.kinds or table.kinds
+    return [kind if KINDS[kind].varies else seen for kind, seen in zip(learned, table.kinds, strict=True)]
 
 
 def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residual) -> NodeCheck:

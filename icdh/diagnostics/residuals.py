@@ -28,18 +28,15 @@ from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
 from icdh._estimators.graph_search import TUNING as SEARCH
 from icdh._estimators.graph_search import family_evidence
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import single_blas_thread
-from icdh._model.conditionals import has_probabilities, nearest
 from icdh._node_model.families import TUNING
 from icdh._node_model.family_evidence import FamilyEvidence
-from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import node_outputs
 from icdh._node_model.noise import noise_gain
-from icdh._node_model.ordinal import OrdinalConditional
-from icdh._node_model.point_masses import PointMassResponse
 from icdh._table.experiments import LEAST_PART, Design
+from icdh._table.kinds import KINDS
 from icdh._table.table import Scaling, Table
 from icdh.knowledge import EdgeRules
 from icdh.search.moves import Family
@@ -119,7 +116,7 @@ def fit_residuals(
     among = adjacency[np.ix_(canonical.order, canonical.order)] != 0
     graph = [(node, tuple(np.flatnonzero(causes).tolist())) for node, causes in enumerate(among.T)]
     values = columns.causes[np.cumsum(columns.widths) - columns.widths]
-    labels = [k for k, kind in enumerate(canonical.kinds) if kind == "categorical"]
+    labels = [k for k, kind in enumerate(canonical.kinds) if KINDS[kind].has_labels]
     values[labels] = canonical.values[labels]
     with single_blas_thread():
         scores = family_evidence(SearchSettings(), columns, canonical, random_state, Clock())
@@ -139,42 +136,18 @@ def fit_residuals(
 
 
 def _residual_of(scores: FamilyEvidence, family: Family, values: Floats, random_state: int) -> Residual:
-    (node, parents), fit, families = family, scores.fit_of(family), scores.families
-    if families.has_density(node):
+    node, fit, families = family[0], scores.fit_of(family), scores.families
+    x, response = families.data(family)
+    if response.density is not None:
         samples, deviation = families.residuals(family, fit)
-        x, response = families.data(family)
         mean = node_outputs(fit.theta, x, fit.hidden_units)[0]
-        assert isinstance(response, GaussianResponse | PointMassResponse)
-        seen = response.has_density.copy()
+        seen = response.density.mask(mean.size)
         resolved = deviation**2 > TUNING.resolved
         samples = [sample[resolved] for sample in samples]
         seen[seen] = resolved
         return Residual(samples[0], seen, mean[seen], noise_gain(samples, "auto")[1] if seen.any() else "none")
-    inputs = np.array(parents, dtype=int), families.widths[list(parents)]
-    given = families.responses[node].conditional(*inputs, fit.theta, fit.hidden_units)
     values = values if families.rows is None else values[:, families.rows[node]]
-    codes = nearest(given.levels, values[node]) if isinstance(given, OrdinalConditional) else values[node].astype(int)
-    assert has_probabilities(given)
     rng = np.random.default_rng([random_state, node])
-    residual = quantile_residuals(np.exp(given.log_probabilities(values)), codes, rng)
+    shares = response.law.quantile_residuals(values[node], families.outputs(family, fit), rng)
+    residual: Floats = ndtri(np.clip(shares, 1e-12, 1.0 - 1e-12))
     return Residual(residual, np.ones(residual.size, dtype=bool), None, "none")
-
-
-def quantile_residuals(probabilities: Floats, codes: Integers, rng: np.random.Generator) -> Floats:
-    """Return randomised quantile residuals, shape (n,).
-
-    Parameters
-    ----------
-    probabilities : ndarray, shape (K, n)
-        Those of all values at every observation.
-    codes : ndarray of int, shape (n,)
-        Which value was observed, 0 ... K - 1.
-    rng : Generator
-        Draws the places.
-    """
-    up_to = np.vstack([np.zeros(codes.size), np.cumsum(probabilities, axis=0)])
-    at = np.arange(codes.size)
-    low, high = up_to[codes, at], up_to[codes + 1, at]
-    share = low + (high - low) * rng.random(codes.size)
-    residuals: Floats = ndtri(np.clip(share, 1e-12, 1.0 - 1e-12))
-    return residuals

@@ -13,11 +13,11 @@ import scipy
 
 from icdh import graphs
 from icdh._ground.arrays import Floats
-from icdh._model.conditionals import is_of_labels
 from icdh._model.effects import drawn
 from icdh._model.export import weight_unit
 from icdh._model.hidden import graph_with_hidden, hidden_values_of
 from icdh._model.structural import StructuralModel
+from icdh._table.kinds import KINDS
 from icdh._table.table import Table
 from icdh._version import __version__
 from icdh.diagnostics.result import (
@@ -110,7 +110,7 @@ def _table(table: Table, names: list[str]) -> list[dict[str, object]]:
     moments = list(zip(table.values.mean(axis=1), table.values.std(axis=1), *quantiles, strict=True))
     rows: list[dict[str, object]] = []
     for k, (name, kind) in enumerate(zip(names, table.kinds, strict=True)):
-        labels = table.categories[k].labels if kind == "categorical" else ()
+        labels = table.categories[k].labels if KINDS[kind].has_labels else ()
         shares = [f"{label} {np.mean(table.values[k] == code):.0%}" for code, label in enumerate(labels)]
         rows.append({"name": name, "kind": kind, "moments": moments[k], "labels": shares})
     return rows
@@ -130,7 +130,7 @@ def _edges(
     model: StructuralModel, rows: Floats, records: list[EdgeCheck], columns: list[Column]
 ) -> list[dict[str, object]]:
     """Return the edges, each with its row of the list and its curve."""
-    labels = {n for n, conditional in enumerate(model.conditionals) if is_of_labels(conditional)}
+    labels = {n for n, conditional in enumerate(model.conditionals) if not conditional.law.has_mean}
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], 300)).astype(int)]
     unit = "nats" if weight_unit(model) == "nats" else "(weight)"
     edges: list[dict[str, object]] = []
@@ -182,7 +182,7 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
     """Return every assumption with what is known of it; all tests are those of `icdh.check`."""
     hidden, residuals = "cannot be tested on this graph", "not checked: the report was made without a check"
     noise, odd = residuals, []
-    empirical = any(type(density).__name__ == "Empirical" for density in model.noise)
+    empirical = any(density.is_estimated for density in model.noise)
     if check is not None:
         if any(record.hidden_loss is not None for record in check.edges):
             hidden = survival(check.edges)
@@ -195,7 +195,7 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
         (f"No{' other' * bool(model.hidden_causes)} common cause of two variables is missing.", hidden, False),
         ("Residuals are independent of all that a variable does not cause.", residuals, rejected),
     ]
-    if not all(map(is_of_labels, model.conditionals)):
+    if any(conditional.law.has_mean for conditional in model.conditionals):
         shape = "The noise has the shape of the residuals." if empirical else "The noise is Gaussian."
         rows.append((shape, noise, bool(odd)))
     if model.hidden_causes:

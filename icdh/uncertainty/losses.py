@@ -182,7 +182,7 @@ class _HiddenCauses:
 
     def __init__(self, scores: FamilyEvidence, graph: Graph, required: Mask, clock: Clock):
         self.graph, self.required = graph, required
-        continuous = [scores.families.is_gaussian(node) for node in range(len(graph))]
+        continuous = [response.gaussian is not None for response in scores.families.responses]
         self.edges = [
             (i, j)
             for j, parents in enumerate(graph)

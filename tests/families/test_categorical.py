@@ -10,11 +10,13 @@ from helpers import assert_agrees_with_shares, evidence_gain, scores_of_columns
 from numpy.testing import assert_allclose, assert_array_equal
 from support.families import (
     CategoricalResponse,
-    NodeConditional,
+    Conditional,
+    GaussianLaw,
+    LabelLaw,
+    NodeNetwork,
     columns_of,
     counted,
     fit_node,
-    n_categorical_weights,
     n_weights,
 )
 from support.table import Table
@@ -32,7 +34,7 @@ def problem(n_labels, p=2, n=300, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(p, n))
     y = np.append(np.arange(n_labels), rng.integers(0, n_labels, size=n - n_labels))
-    theta = 0.7 * rng.normal(size=n_categorical_weights(p, UNITS, n_labels))
+    theta = 0.7 * rng.normal(size=LabelLaw(np.zeros(n_labels)).n_weights(p, UNITS))
     return x, CategoricalResponse(y, n_labels), theta, rng.uniform(0.1, 2.0, size=theta.size)
 
 
@@ -43,7 +45,7 @@ def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_lab
     x, response, theta, penalty = problem(n_labels)
     x = np.round(x, decimals)
     x[0, :256] *= decimals > 1  # a block of observations without a label
-    probabilities = partial(naive.label_probabilities, units=UNITS, shares=response.shares)
+    probabilities = partial(naive.label_probabilities, units=UNITS, shares=response.law.log_shares)
     assert_agrees_with_shares(response, probabilities, x, theta, penalty, UNITS)
 
 
@@ -297,7 +299,8 @@ def test_parquet_files_with_columns_of_text(tmp_path):
 
 def test_inputs_held_at_zero_leave_the_rows_of_labels_beside_them():
     rng = np.random.default_rng(7)
-    conditional = NodeConditional(np.array([1, 3, 0]), np.array([3, 1, 1]), rng.normal(size=n_weights(5, UNITS)), UNITS)
+    network = NodeNetwork(np.array([1, 3, 0]), np.array([3, 1, 1]), rng.normal(size=n_weights(5, UNITS)), UNITS)
+    conditional = Conditional(network, GaussianLaw())
     values = np.vstack([rng.normal(size=6), np.arange(6) % 3, rng.normal(size=6)])
     expected = conditional.mean_and_scale(np.vstack([values, np.zeros((1, 6))]))
-    assert_allclose(conditional.at_zero(3).mean_and_scale(values), expected)
+    assert_allclose(Conditional(network.at_zero(3), GaussianLaw()).mean_and_scale(values), expected)

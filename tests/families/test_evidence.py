@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 from scipy.stats import chi2, multivariate_normal
 from support.families import (
     VARIANCE_FLOOR,
+    GaussianLaw,
     GaussianResponse,
     cold_start,
     evidence,
@@ -109,7 +110,7 @@ def test_predictions_agree_with_naive_and_weights_turn_into_those_of_negated_col
     np.testing.assert_allclose(mean, exact[:, 0], rtol=1e-12)
     np.testing.assert_allclose(deviation**2, exact[:, 1], rtol=1e-11)
     signs = np.array([-1.0, 1.0, -1.0])
-    turned = predict_node(in_original_signs(theta, UNITS, signs, -1.0), x * signs, UNITS)
+    turned = predict_node(in_original_signs(theta, UNITS, signs, -1.0, GaussianLaw()), x * signs, UNITS)
     np.testing.assert_allclose(turned, [-mean, deviation], rtol=1e-12)
 
 

@@ -1,7 +1,5 @@
 """Gain estimates of candidates, and searches that score only moves with a positive estimate."""
 
-from copy import copy
-
 import numpy as np
 import pytest
 from helpers import all_families, family_evidence, free, node_system, scores_of_columns, standardised
@@ -133,10 +131,7 @@ def test_standardised_scores_of_levels_are_derivatives_of_unit_variance(n_levels
     levels = np.arange(n) % n_levels
     response = OrdinalResponse(levels.astype(float))
 
-    def of_levels(levels):
-        other = copy(response)
-        other.codes = levels
-        return other
+    of_levels = response.observed_as
 
     def log_p(level, row, theta=theta):
         objective = of_levels(np.array([level])).objective(x[:, row : row + 1], 1)
@@ -164,7 +159,7 @@ def test_odds_without_a_parent_are_those_of_savage_and_dickey():
     fit = fit_node(x, target, hidden_units=3)
     saving, cost = odds_without_parents(x, target, fit)
     penalty = np.full(fit.theta.size, 1e-8)
-    for layer, precision in zip(target.layers(2, 3), fit.precision, strict=True):
+    for layer, precision in zip(target.law.layers(2, 3), fit.precision, strict=True):
         penalty[layer] = precision
     covariance = np.linalg.inv(node_system(x, y, np.zeros(200), fit.theta, penalty, 3)[2])
     for k in range(2):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers import family_evidence, hidden_cause_search
 from naive import district_score, hidden_cause_nll
-from support.families import ConfoundedConditional, GaussianResponse, Posterior
+from support.families import ConfoundedConditional, GaussianLaw, GaussianResponse, NodeNetwork, Posterior
 from support.families import hidden_posterior as posterior
 from support.hidden_causes import (
     Districts,
@@ -42,7 +42,8 @@ def test_children_tell_the_hidden_values_that_they_were_given():
     hidden, none = np.random.default_rng(0).normal(size=200), np.zeros((3, 200))
     theta = np.array([0.0, 0.0, 0.0, -3.0, 0.0])  # one unit without weights; the log-variance is -3
     of_no_input = np.zeros(0, dtype=int), np.zeros(0, dtype=int), theta, 1
-    children = [ConfoundedConditional(*of_no_input, loading=loading) for loading in (1.0, -0.5, 2.0)]
+    given = NodeNetwork(*of_no_input), GaussianLaw()
+    children = [ConfoundedConditional(*given, loading=loading) for loading in (1.0, -0.5, 2.0)]
     values = np.array([child.mean_and_scale_at(none, hidden)[0] for child in children])
     told = children[0].posterior_with(children, values, none)[0].mean
     assert np.corrcoef(told, hidden)[0, 1] > 0.999

@@ -241,7 +241,7 @@ def fitted():
 
 
 def units_of(model):
-    return [part.hidden_units for part in model.model_.conditionals]
+    return [part.predictor.hidden_units for part in model.model_.conditionals]
 
 
 def test_models_keep_the_units_of_every_variable(fitted, tmp_path):
@@ -293,7 +293,7 @@ def test_a_number_of_units_is_that_of_all_variables():
     found = model.found_graph()
     assert set(found.scores.units) == {3}
     networks = [own for own in enumerate(found.graph) if found.scores.model_of(own) != "additive"]
-    assert {model.model_.conditionals[found.table.order[node]].hidden_units for node, _ in networks} == {3}
+    assert {model.model_.conditionals[found.table.order[node]].predictor.hidden_units for node, _ in networks} == {3}
     with pytest.raises(ValueError, match="hidden_units must be an integer or 'auto'; got 'many'"):
         HNMSearch(hidden_units="many").fit(bent(n=50).T)
 

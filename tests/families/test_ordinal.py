@@ -11,12 +11,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from support.families import (
     CategoricalResponse,
+    Conditional,
+    NodeNetwork,
     OrdinalResponse,
     _fill_between,
     fit_node,
     hidden_units_of,
-    linear_outputs,
+    in_original_signs,
     n_weights,
+    network_outputs,
     ordinal_terms,
 )
 
@@ -48,7 +51,7 @@ def test_the_share_between_two_thresholds_is_exact_however_near_they_are():
 @pytest.mark.parametrize("levels", [2, 3, 6])
 def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(levels):
     x, response, theta, penalty = problem(levels)
-    probabilities = partial(naive.level_probabilities, units=UNITS, cuts=response.thresholds)
+    probabilities = partial(naive.level_probabilities, units=UNITS, cuts=response.law.cuts)
     assert_agrees_with_shares(response, probabilities, x, theta, penalty, UNITS)
 
 
@@ -91,8 +94,8 @@ def test_binary_effects_are_logistic_regressions():
     chance = expit(3.0 * np.tanh(1.5 * x[0]))
     target = OrdinalResponse((rng.random(2000) < chance).astype(float))
     fit = fit_node(x, target)
-    mean, u = linear_outputs(fit.theta, hidden_units_of(fit.theta, x, 5))
-    log_p, *_ = log_probabilities(mean, u, target.thresholds)
+    mean, u = target.law.network_outputs(fit.theta, hidden_units_of(fit.theta, x, 5))
+    log_p, *_ = log_probabilities(mean, u, target.law.cuts)
     assert np.abs(np.exp(log_p[1]) - chance).max() < 0.1
     assert not u.any()
     assert fit.converged
@@ -132,15 +135,16 @@ def test_a_conditional_has_the_probabilities_that_were_learned(sign, far):
     x, response, theta, _ = problem(4)
     target = OrdinalResponse(np.array([-2.0, 0.0, 0.5, 3.0])[response.codes])
     theta *= far
-    learned, *_ = log_probabilities(*linear_outputs(theta, hidden_units_of(theta, x, UNITS)), target.thresholds)
-    theta[slice(*response.intercepts(2, UNITS))] *= sign
-    fitted = target.conditional(np.arange(2), np.ones(2, int), theta, UNITS, sign)
-    assert_array_equal(fitted.levels, np.sort(sign * target.values))
+    learned, *_ = log_probabilities(*network_outputs(theta, x, UNITS, target.law), target.law.cuts)
+    law = target.law if sign > 0.0 else target.law.turned()
+    theta = in_original_signs(theta, UNITS, np.ones(2), sign, law)
+    fitted = Conditional(NodeNetwork(np.arange(2), np.ones(2, int), theta, UNITS), law)
+    assert_array_equal(law.levels, np.sort(sign * target.law.levels))
     found = fitted.log_probabilities(x)
     assert_allclose(found[:: int(sign)], learned, rtol=1e-9, atol=1e-9)
     mean, scale = fitted.mean_and_scale(x)
-    assert_allclose(mean, fitted.levels @ np.exp(found))
-    assert_allclose(np.square(scale) + np.square(mean), np.square(fitted.levels) @ np.exp(found), rtol=1e-6)
+    assert_allclose(mean, law.levels @ np.exp(found))
+    assert_allclose(np.square(scale) + np.square(mean), np.square(law.levels) @ np.exp(found), rtol=1e-6)
 
 
 GRADES = np.array([0.0, 1.0, 2.0, 3.0, 4.5])

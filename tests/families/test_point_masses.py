@@ -29,15 +29,15 @@ def problem(n_masses, n=60, p=2):
     rng = np.random.default_rng(n_masses)
     x, y = rng.normal(size=(p, n)), rng.normal(size=n)
     codes = rng.integers(0, n_masses + 1, size=n)
-    response = PointMassResponse(codes, GaussianResponse.exact(y), n_masses)
-    size = response.n_weights(p, UNITS)
+    response = PointMassResponse(codes, GaussianResponse.exact(y), 5.0 + np.arange(n_masses))
+    size = response.law.n_weights(p, UNITS)
     return x, y, response, 0.6 * rng.normal(size=size), rng.uniform(0.3, 2.0, size=size)
 
 
 @pytest.mark.parametrize("n_masses", [1, 2, 3])
 def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_masses):
     x, y, response, theta, penalty = problem(n_masses)
-    probabilities = partial(naive.part_probabilities, units=UNITS, log_odds=response.log_odds)
+    probabilities = partial(naive.part_probabilities, units=UNITS, log_odds=response.law.log_odds)
     assert_agrees_with_shares(response, probabilities, x, theta, penalty, UNITS, y, 1e-8)
 
 
@@ -56,7 +56,7 @@ def test_doubled_units_compute_nearly_the_same():
     fit = fit_node(x, response, hidden_units=UNITS, start=theta)
     values = []
     for weights, units in ((fit.theta, UNITS), (with_twice_the_units(fit.theta, len(x), UNITS, 0), 2 * UNITS)):
-        assert weights.size == response.n_weights(len(x), units)
+        assert weights.size == response.law.n_weights(len(x), units)
         values.append(response.objective(x, units).quadratic_model(weights, np.zeros(weights.size))[0])
     assert values[1] == pytest.approx(values[0], rel=0.05)
 
@@ -119,7 +119,7 @@ def test_what_stands_at_a_mass_is_not_read_and_shifts_and_scales_change_nothing(
 
 
 RESPONSES = {
-    "point mass": lambda y: PointMassResponse((y > 0.9).astype(np.int64), GaussianResponse.exact(y), 1),
+    "point mass": lambda y: PointMassResponse((y > 0.9).astype(np.int64), GaussianResponse.exact(y), [2.0]),
     "levels": lambda y: OrdinalResponse(np.digitize(y, [-0.5, 0.0, 0.7]).astype(float)),
     "labels": lambda y: CategoricalResponse(np.digitize(y, [-0.5, 0.0, 0.7]), 4),
 }
@@ -130,7 +130,7 @@ def test_steps_whose_direction_some_observations_give_end_at_the_minimum_of_all(
     rng = np.random.default_rng(0)
     x = rng.normal(size=(1, 4000))
     response = RESPONSES[kind](np.sin(x[0]) + 0.4 * rng.normal(size=4000))
-    theta = 0.5 * rng.normal(size=response.n_weights(1, UNITS))
+    theta = 0.5 * rng.normal(size=response.law.n_weights(1, UNITS))
     own = response.objective(x, UNITS)
     value, gradient, fisher = own.quadratic_model(theta, np.ones(theta.size))
     same_value, same_gradient, about = own.quadratic_model(theta, np.ones(theta.size), 4)

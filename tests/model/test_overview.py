@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import cases, hetero_chain
+from support.families import CONSTANT
 
 from icdh import ICDH, HiddenCause, HNMSearch, check, graphs
 from icdh.exceptions import MissingExtraError
@@ -28,7 +29,7 @@ def test_the_summary_says_who_learned_what(fitted):
 
 def renamed(fitted, names, adjacency):
     model = fitted.model_
-    return type(model)(names, True, model.scaling, adjacency, [None] * len(names), np.zeros(len(names)))
+    return type(model)(names, True, model.scaling, adjacency, [CONSTANT] * len(names), np.zeros(len(names)))
 
 
 def test_many_edges_are_counted_not_listed(fitted):

@@ -93,7 +93,7 @@ def test_a_file_that_cannot_be_written_leaves_the_older_one(small, tmp_path):
     path.write_bytes(content)
 
     class Unknown:
-        inputs = np.zeros(0, dtype=int)
+        noise_distribution = None
 
     with pytest.raises(TypeError, match="files know nothing of Unknown"):
         replace(model, conditionals=[Unknown(), Unknown()]).save(path)
@@ -119,7 +119,8 @@ def test_other_files_are_no_models(tmp_path, content):
 
 
 def with_another_unit(conditional):
-    return conditional | {"hidden_units": conditional["hidden_units"] + 1}
+    network = conditional["predictor"]
+    return conditional | {"predictor": network | {"hidden_units": network["hidden_units"] + 1}}
 
 
 def rewritten(path, source, change=lambda content: content, compression=zipfile.ZIP_STORED, more=()):
@@ -135,7 +136,7 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
 
 @cases(
     ("change", "message"),
-    (lambda c: c | {"version": 1}, "version 1 of the format, not 2; use another icdh"),
+    (lambda c: c | {"version": 1}, "version 1 of the format, not 3; use another icdh"),
     (lambda c: c | {"format": "other"}, "not that of a model"),
     (lambda c: c | {"names": ["x0"]}, "shape"),
     (lambda c: c | {"names": ["x0", "x0"]}, "names do not name variables"),
@@ -157,7 +158,7 @@ def test_contradictions_are_named(small, tmp_path, change, message):
 
 def test_inputs_beyond_all_variables_never_reach_compiled_code(small, tmp_path):
     def far(content):
-        first, second = content["conditionals"]
+        first, second = (own["predictor"] for own in content["conditionals"])
         for name in ("inputs", "widths"):
             first[name], second[name] = {"array": f"arrays/{name}", "dtype": "<i8", "shape": [1]}, first[name]
         return content

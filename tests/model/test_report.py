@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import hetero_chain
-from support.model import Constant, StructuralModel
+from support.families import CONSTANT, Conditional, NormalLaw
+from support.model import StructuralModel
 from support.shell import averaged
 from support.table import Scaling
 
@@ -221,7 +222,7 @@ def test_many_layers_fill_the_width_of_the_page_and_a_graph_wider_than_high_lies
     for A in (chains, wide, high):
         names, N = [f"variable {k}" for k in range(len(A))], len(A)
         scaling = Scaling(np.zeros(N), np.ones(N))
-        drawn.append(findings(StructuralModel(names, True, scaling, A, [Constant()] * N, np.zeros(N)))["graph"])
+        drawn.append(findings(StructuralModel(names, True, scaling, A, [CONSTANT] * N, np.zeros(N)))["graph"])
     *_, width, height = map(float, re.search('viewBox="([^"]*)"', drawn[0]["svg"])[1].split())
     assert width > height
     assert [graph["is_landscape"] for graph in drawn[1:]] == [True, False]
@@ -231,12 +232,16 @@ class Sum:
     """Mean: the sum of two causes; spread: the second."""
 
     inputs = np.array([0, 1])
-    mean_and_scale = staticmethod(lambda values: (values[0] + values[1], np.abs(values[1])))
+
+    def predict(self, values, law):
+        return np.array([values[0] + values[1], np.abs(values[1])])
 
 
 def test_curves_are_averages_over_the_other_causes():
     graph, scaling = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]]), Scaling(np.zeros(3), np.ones(3))
-    model = StructuralModel(["a", "b", "c"], True, scaling, graph, [Constant(), Constant(), Sum()], np.zeros(3))
+    model = StructuralModel(
+        ["a", "b", "c"], True, scaling, graph, [CONSTANT, CONSTANT, Conditional(Sum(), NormalLaw())], np.zeros(3)
+    )
     rows = np.random.default_rng(0).normal(size=(3, 50))
     at, mean, spread = averaged(model, rows, 0, 2)
     np.testing.assert_allclose(mean, at + rows[1].mean())

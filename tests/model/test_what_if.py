@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from helpers import cases
 from sklearn.base import clone
-from support.model import Constant, Empirical, Gaussian, StructuralModel, TotalEffect
+from support.families import CONSTANT, Conditional, Empirical, Gaussian, NormalLaw
+from support.model import StructuralModel, TotalEffect
 from support.table import Scaling
 
 from icdh import ICDH, DataWarning, HNMSearch, Shift, load, simulate
@@ -19,15 +20,15 @@ QUICK = {"noise_distribution": "gaussian", "n_restarts": 1}
 
 
 class Known:
-    """A conditional with mean slope . causes and a scale that grows with the first cause."""
+    """A predictor of mean slope . causes and a scale that grows with the first cause."""
 
     def __init__(self, inputs, slope, floor=1.0):
         self.inputs, self.slope, self.floor = np.array(inputs, dtype=int), np.array(slope, dtype=float), floor
 
-    def mean_and_scale(self, values):
+    def predict(self, values, law):
         mean = self.slope @ values[self.inputs] if self.inputs.size else np.zeros(values.shape[1])
-        spread = np.abs(values[self.inputs[0]]) if self.inputs.size else 0.0
-        return mean, self.floor + spread
+        spread = np.abs(values[self.inputs[0]]) if self.inputs.size else np.zeros(values.shape[1])
+        return np.array([mean, self.floor + spread])
 
 
 def model_of(names, edges, parts, offset=0.0, scale=1.0, centre=0.0, noise=None):
@@ -36,6 +37,7 @@ def model_of(names, edges, parts, offset=0.0, scale=1.0, centre=0.0, noise=None)
     for i, j in edges:
         graph[i, j] = 1.0
     scaling = Scaling(np.zeros(N) + offset, np.zeros(N) + scale)
+    parts = [part if part is CONSTANT else Conditional(part, NormalLaw()) for part in parts]
     return StructuralModel(list(names), True, scaling, graph, parts, np.zeros(N) + centre, noise)
 
 
@@ -183,7 +185,7 @@ def test_effects_do_not_run_backwards(known):
 def test_bands_are_quantiles_over_other_fits(known):
     def with_slope(slope):
         first, _, *others = known.conditionals
-        return replace(known, conditionals=[first, Known([0], [slope]), *others])
+        return replace(known, conditionals=[first, Conditional(Known([0], [slope]), NormalLaw()), *others])
 
     models = [with_slope(slope) for slope in (1.0, 2.0, 3.0)]
     found = known.average_effect("a", "b", [16.0], models=models, level=0.999, n_samples=50_000)
@@ -224,7 +226,7 @@ def test_inputs_that_are_no_causes_are_held_at_their_mean():
 
 
 def test_constant_variables_stay_unless_set():
-    model = model_of("kx", [], [Constant(), Known([], [])], offset=[7.0, 0.0])
+    model = model_of("kx", [], [CONSTANT, Known([], [])], offset=[7.0, 0.0])
     np.testing.assert_array_equal(model.counterfactual(np.array([[7.0, 1.0]]), {"k": 9.0}), [[9.0, 1.0]])
 
 

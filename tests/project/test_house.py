@@ -38,15 +38,17 @@ ROOMS = {
     "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure < last_stage",
     "_ground": "arrays < atomic clock damping entropy labels parallel result shell < checks compilation density < jit",
     "_rows": "related < dependence",
-    "_table": "categories computed missing_codes transforms < frames < table < arguments experiments < relations",
+    "_table": (
+        "categories computed missing_codes transforms < frames kinds < table < arguments experiments < relations"
+    ),
     "_node_model": (
-        "_kernels < _outputs_kernels _additive_kernels < _descent_kernels network < "
+        "_kernels law < _outputs_kernels _additive_kernels response < _descent_kernels network < "
         "noise gain_estimates gaussian scoring < ordinal categorical < point_masses < evidence columns < worth < "
         "families < additive without_fits confounded < cache < family_evidence"
     ),
     "_hidden_causes": "_kernels < district linear < search",
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
-    "_model": "conditionals < hidden < effects persist export < structural",
+    "_model": "hidden < effects persist export < structural",
     "files": "text < sheet columns foreign < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (

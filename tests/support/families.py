@@ -15,7 +15,7 @@ from icdh._node_model._kernels import VARIANCE_FLOOR, add_products_of_features
 from icdh._node_model._outputs_kernels import _fill_between, ordinal_terms
 from icdh._node_model.additive import TUNING as ADDITIVE_TUNING
 from icdh._node_model.additive import AdditiveModels, Splines
-from icdh._node_model.categorical import CategoricalResponse, counted, n_categorical_weights
+from icdh._node_model.categorical import CategoricalResponse, LabelLaw, counted
 from icdh._node_model.columns import columns_of
 from icdh._node_model.confounded import ConfoundedConditional, Posterior
 from icdh._node_model.confounded import posterior as hidden_posterior
@@ -24,23 +24,24 @@ from icdh._node_model.families import TUNING as FAMILIES_TUNING
 from icdh._node_model.families import Families, Start
 from icdh._node_model.family_evidence import QUICK_OBSERVATIONS, FamilyEvidence, QuickEvidence, WholeEvidence
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
-from icdh._node_model.gaussian import LEAST_ROWS, GaussianResponse, fit_linear
+from icdh._node_model.gaussian import LEAST_ROWS, GaussianLaw, GaussianResponse, fit_linear
+from icdh._node_model.law import CONSTANT, Conditional, Empirical, Gaussian, NormalLaw, Uniform
 from icdh._node_model.network import (
-    NodeConditional,
+    NodeNetwork,
     cold_start,
     forward,
     hidden_units_of,
     in_original_signs,
     intercepts,
-    linear_outputs,
     n_weights,
+    network_outputs,
     node_outputs,
     with_twice_the_units,
 )
-from icdh._node_model.network import Response as NodeResponse
 from icdh._node_model.noise import free_cost, noise_gain, student_gain
-from icdh._node_model.ordinal import OrdinalResponse
+from icdh._node_model.ordinal import LevelLaw, OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
+from icdh._node_model.response import Response as NodeResponse
 from icdh._node_model.scoring import minimise
 from icdh._node_model.without_fits import TUNING as WITHOUT_FITS_TUNING
 from icdh._node_model.without_fits import LinearGains, TableGains, _lead, _standardised, lingam_order

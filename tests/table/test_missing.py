@@ -9,6 +9,7 @@ import pytest
 from helpers import cases, hetero_chain
 from numpy.testing import assert_allclose, assert_array_equal
 from support.estimators import draw_gaps, neighbours_values
+from support.families import Conditional, NormalLaw
 from support.table import Table, said_of_codes, says_none, suspected_codes
 
 from icdh import ICDH, DataWarning, HNMSearch, Interventions, bootstrap, posterior, refits
@@ -139,19 +140,19 @@ def test_neighbours_give_values_that_were_seen():
 
 
 class Linear:
-    """A Gaussian effect of deviation one, linear in its cause, if any."""
+    """A predictor of deviation one, linear in its cause, if any."""
 
     def __init__(self, inputs, slope):
         self.inputs, self.slope = np.array(inputs, dtype=int), slope
 
-    def mean_and_scale(self, values):
+    def predict(self, values, law):
         mean = self.slope * values[self.inputs].sum(axis=0)
-        return mean, np.ones_like(mean)
+        return np.array([mean, np.ones_like(mean)])
 
 
 def test_draws_follow_the_conditional_of_a_linear_model():
     """Given its effect, the cause in a linear Gaussian model is normal with known mean and variance."""
-    model = SimpleNamespace(conditionals=(Linear([], 0.0), Linear([0], 2.0)))
+    model = SimpleNamespace(conditionals=[Conditional(own, NormalLaw()) for own in (Linear([], 0.0), Linear([0], 2.0))])
     values = np.vstack([np.zeros(20_000), np.full(20_000, 1.5)])
     gaps = np.array([[True], [False]]) & np.ones(values.shape, dtype=bool)
     rng = np.random.default_rng(0)

@@ -1,0 +1,440 @@
+"""The law of a variable: its distribution given its outputs, functions of its causes; what a fitted model keeps.
+
+A `Conditional` is a predictor, which has the outputs at some values of the causes, and a law. A law knows no rows. It
+says, too, how the weights of a network of `icdh._node_model.network` encode its outputs: by default theta holds the
+first layer, and then intercept and weights of each output.
+
+All values are those of scaled data.
+
+References
+----------
+Dunn, Smyth: "Randomized quantile residuals", J. Computational and Graphical Statistics 5 (1996).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._ground.density import pointwise_nll
+
+EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
+
+
+class Noise(Protocol):
+    """A distribution to draw from.
+
+    Attributes
+    ----------
+    is_estimated : bool
+        Whether it has the shape of residuals.
+    """
+
+    is_estimated: ClassVar[bool]
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws, shape (size,)."""
+        ...
+
+    def faults(self) -> Iterator[str]:
+        """Yield what contradicts itself."""
+        ...
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """The standard normal distribution."""
+
+    is_estimated: ClassVar[bool] = False
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws, shape (size,)."""
+        return rng.standard_normal(size)
+
+    def faults(self) -> Iterator[str]:
+        """Yield nothing."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class Empirical:
+    """The distribution of a sample: every value is as likely as it was frequent.
+
+    Attributes
+    ----------
+    residuals : ndarray, shape (M,)
+        The sample, in ascending order: standardised residuals of a fit.
+    """
+
+    residuals: Floats
+    is_estimated: ClassVar[bool] = True
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws, shape (size,)."""
+        return self.residuals[rng.integers(self.residuals.size, size=size)]
+
+    def faults(self) -> Iterator[str]:
+        """Yield what contradicts itself."""
+        if not self.residuals.size:
+            yield "residuals are missing"
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """The uniform distribution on [0, 1], for labels."""
+
+    is_estimated: ClassVar[bool] = False
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws, shape (size,)."""
+        return rng.random(size)
+
+    def faults(self) -> Iterator[str]:
+        """Yield nothing."""
+        yield from ()
+
+
+def nearest(levels: Floats, values: Floats) -> Integers:
+    """Return the index of the level nearest to each value, shape (M,); levels are in ascending order."""
+    return np.searchsorted((levels[1:] + levels[:-1]) / 2, values)
+
+
+class Law(ABC):
+    """The distribution of one variable given its outputs.
+
+    Attributes
+    ----------
+    odd : tuple of int
+        The outputs that change sign with the variable.
+    has_mean : bool
+        Whether its values are numbers.
+    value : str
+        What one of its values is called.
+    """
+
+    odd: ClassVar[tuple[int, ...]]
+    has_mean: ClassVar[bool]
+    value: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def n_outputs(self) -> int:
+        """How many outputs a network has."""
+
+    @property
+    def n_values(self) -> int:
+        """How many values there are; zero of a number."""
+        return 0
+
+    @abstractmethod
+    def log_density(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return the log-density, or the log-probability, of values, shape (M,), given the outputs, shape (o, M)."""
+
+    @abstractmethod
+    def has_density(self, observed: Floats) -> Mask:
+        """Return which values have a density, and not a probability; both of shape (M,)."""
+
+    @abstractmethod
+    def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation, each of shape (M,), given the outputs, shape (o, M).
+
+        Of labels these are the most probable one, and the total probability of the others.
+        """
+
+    @abstractmethod
+    def draw(self, outputs: Floats, noise: Floats) -> Floats:
+        """Return values, shape (M,), given the outputs, shape (o, M), and the noise, shape (M,)."""
+
+    @abstractmethod
+    def noise(self, observed: Floats, outputs: Floats) -> Floats | None:
+        """Return the noise of observed values, shape (M,); None if they do not determine it."""
+
+    @abstractmethod
+    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
+        """Return the distribution of the noise, by default that of the likelihood; given residuals, theirs."""
+
+    @abstractmethod
+    def standardised(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return residuals of mean 0 and variance 1 if the model holds, shape (M,).
+
+        Of labels the surprise -log P is standardised: minus its mean, over its standard deviation.
+        """
+
+    @abstractmethod
+    def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
+        """Return the distribution function at observed values: uniform if the model holds, shape (M,).
+
+        Where values have a probability it is a place drawn evenly between the function below the value and at it.
+        """
+
+    @abstractmethod
+    def turned(self) -> "Law":
+        """Return the law of minus the variable."""
+
+    @abstractmethod
+    def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
+        """Yield what contradicts itself, or the labels and levels that a model has for the variable."""
+
+    def with_levels(self, levels: Floats) -> "Law":
+        """Return the law of a variable whose values are known to more digits: the nearest of these, in their order."""
+        return self
+
+    def log_probabilities(self, outputs: Floats) -> Floats | None:
+        """Return the log-probabilities of K values, shape (K, M), given the outputs; None if all have a density."""
+        return None
+
+    @property
+    def n_free(self) -> int:
+        """How many of the outputs are fitted, the first ones."""
+        return self.n_outputs
+
+    def intercepts(self, n_inputs: int, hidden_units: int) -> list[int]:
+        """Return the indices in theta of the weights that a model without parents has."""
+        first = (n_inputs + 1) * hidden_units
+        return [first + k * (hidden_units + 1) for k in range(self.n_outputs)]
+
+    def n_weights(self, n_inputs: int, hidden_units: int) -> int:
+        """Return the size of theta."""
+        return self.intercepts(n_inputs, hidden_units)[-1] + hidden_units + 1
+
+    def layers(self, n_inputs: int, hidden_units: int) -> Sequence[slice]:
+        """Return the slices of theta that share a prior precision: the first layer, and the weights of each output."""
+        first = self.intercepts(n_inputs, hidden_units)[: self.n_free]
+        return [slice(0, (n_inputs + 1) * hidden_units), *(slice(k + 1, k + 1 + hidden_units) for k in first)]
+
+    def layout(self, n_inputs: int, hidden_units: int) -> tuple[Integers, Integers, float]:
+        """Return what `icdh._node_model._outputs_kernels` calls intercepts, weights and unit."""
+        intercepts = np.array(self.intercepts(n_inputs, hidden_units)[: self.n_free])
+        return intercepts, intercepts + 1, 1.0
+
+    def network_outputs(self, theta: Floats, hidden: Floats) -> Floats:
+        """Return the outputs of a network, shape (o, n), given its hidden units, shape (m, n)."""
+        weights = theta[-self.n_outputs * (len(hidden) + 1) :].reshape(self.n_outputs, -1)
+        return np.array([of_output[0] + of_output[1:] @ hidden for of_output in weights])
+
+
+@dataclass(frozen=True)
+class NormalLaw(Law):
+    """A number with Gaussian noise; the outputs are mean and standard deviation."""
+
+    odd = (0,)
+    has_mean = True
+    value = "value"
+
+    @property
+    def n_outputs(self) -> int:
+        """Two."""
+        return 2
+
+    def log_density(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return the log-density of values."""
+        with np.errstate(over="ignore"):
+            return -pointwise_nll(observed, *self.mean_and_scale(outputs))
+
+    def has_density(self, observed: Floats) -> Mask:
+        """Return that all values have a density."""
+        return np.ones(observed.size, dtype=bool)
+
+    def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation."""
+        return outputs[0], outputs[1]
+
+    def draw(self, outputs: Floats, noise: Floats) -> Floats:
+        """Return values given their noise."""
+        mean, scale = self.mean_and_scale(outputs)
+        return mean + scale * noise
+
+    def noise(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return the noise of observed values."""
+        return self.standardised(observed, outputs)
+
+    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
+        """Return the standard normal distribution or, given residuals, theirs."""
+        return Gaussian() if residuals is None else Empirical(np.sort(residuals))
+
+    def standardised(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return residuals of mean 0 and variance 1."""
+        mean, scale = self.mean_and_scale(outputs)
+        return (observed - mean) / np.where(scale > 0.0, scale, 1.0)  # of a constant, how far a row is from it
+
+    def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
+        """Return the distribution function at observed values."""
+        from scipy.special import ndtr
+
+        share: Floats = ndtr(self.standardised(observed, outputs))
+        return share
+
+    def turned(self) -> "NormalLaw":
+        """Return the law itself."""
+        return self
+
+    def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
+        """Yield nothing."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class ConstantLaw(NormalLaw):
+    """A variable that does not vary: zero on scaled data. It adds nothing to a likelihood."""
+
+    def log_density(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return zeros."""
+        return np.zeros(observed.size)
+
+
+class DiscreteLaw(Law):
+    """A variable of K values, each with a probability; noise is uniform, and chooses one of them.
+
+    A value does not determine its noise.
+    """
+
+    @property
+    @abstractmethod
+    def n_values(self) -> int:
+        """K."""
+
+    @abstractmethod
+    def log_probabilities(self, outputs: Floats) -> Floats:
+        """Return the log-probabilities of the values, shape (K, M), given the outputs, shape (o, M)."""
+
+    @abstractmethod
+    def places(self, observed: Floats) -> Integers:
+        """Return the places of values among the K ones, both of shape (M,)."""
+
+    @abstractmethod
+    def values(self, places: Integers) -> Floats:
+        """Return the values at places among the K ones, both of shape (M,)."""
+
+    def log_density(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return the log-probabilities of values."""
+        return self._of_observed(observed, self.log_probabilities(outputs))
+
+    def _of_observed(self, observed: Floats, log_p: Floats) -> Floats:
+        places = self.places(observed)
+        if (places >= len(log_p)).any():
+            raise ValueError("a label that no row of the fit held has no probability; leave out the rows that hold it")
+        return log_p[places, np.arange(observed.size)]
+
+    def has_density(self, observed: Floats) -> Mask:
+        """Return that no value has a density."""
+        return np.zeros(observed.size, dtype=bool)
+
+    def draw(self, outputs: Floats, noise: Floats) -> Floats:
+        """Return values whose cumulative probabilities hold the noise between them."""
+        shares = np.cumsum(np.exp(self.log_probabilities(outputs)), axis=0)
+        return self.values((shares[:-1] <= noise).sum(axis=0))
+
+    def noise(self, observed: Floats, outputs: Floats) -> None:
+        """Return None: values do not determine their noise."""
+        return None
+
+    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
+        """Return the uniform distribution."""
+        return Uniform()
+
+    def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
+        """Return places drawn evenly between the distribution function below observed values and at them."""
+        probabilities, places = np.exp(self.log_probabilities(outputs)), self.places(observed)
+        up_to = np.vstack([np.zeros(places.size), np.cumsum(probabilities, axis=0)])
+        at = np.arange(places.size)
+        low, high = up_to[places, at], up_to[places + 1, at]
+        shares: Floats = low + (high - low) * rng.random(places.size)
+        return shares
+
+
+class Predictor(Protocol):
+    """Outputs as a function of the causes.
+
+    Attributes
+    ----------
+    inputs : ndarray of int, shape (p,)
+        The variables that they depend on.
+    """
+
+    @property
+    def inputs(self) -> Integers:
+        """The variables that the outputs depend on, shape (p,)."""
+        ...
+
+    def predict(self, values: Floats, law: Law) -> Floats:
+        """Return the outputs of a law, shape (o, M), given all variables, one a row, shape (N, M)."""
+        ...
+
+    def faults(self, law: Law, widths: Sequence[int]) -> Iterator[str]:
+        """Yield what contradicts itself, a law, or the number of network inputs that each input is."""
+        ...
+
+
+@dataclass(frozen=True)
+class NoCauses:
+    """Outputs that are zero."""
+
+    inputs: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def predict(self, values: Floats, law: Law) -> Floats:
+        """Return zeros, shape (o, M), given all variables, shape (N, M)."""
+        return np.zeros((law.n_outputs, values.shape[1]))
+
+    def faults(self, law: Law, widths: Sequence[int]) -> Iterator[str]:
+        """Yield what contradicts itself."""
+        if self.inputs.size:
+            yield "a constant has inputs"
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """The distribution of one variable given others, on scaled data.
+
+    Attributes
+    ----------
+    predictor : Predictor
+        How its outputs depend on the others.
+    law : Law
+        Its distribution given the outputs.
+    """
+
+    predictor: Predictor
+    law: Law
+
+    @property
+    def inputs(self) -> Integers:
+        """The variables that it depends on, shape (p,)."""
+        return self.predictor.inputs
+
+    def outputs(self, values: Floats) -> Floats:
+        """Return its outputs, shape (o, M), given all variables, one a row, shape (N, M)."""
+        return self.predictor.predict(values, self.law)
+
+    def log_density(self, observed: Floats, values: Floats) -> Floats:
+        """Return the log-density of values, shape (M,), given all variables; see `Law.log_density`."""
+        return self.law.log_density(observed, self.outputs(values))
+
+    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return mean and scale, each of shape (M,), given all variables; see `Law.mean_and_scale`."""
+        return self.law.mean_and_scale(self.outputs(values))
+
+    def draw(self, values: Floats, noise: Floats, hidden: Floats) -> Floats:
+        """Return the variable, shape (M,), given all variables, its noise and a hidden cause, both of shape (M,)."""
+        return self.law.draw(self.outputs(values), noise)
+
+    def noise(self, observed: Floats, values: Floats) -> Floats | None:
+        """Return the noise of values, shape (M,), given all variables; None if it is not determined."""
+        return self.law.noise(observed, self.outputs(values))
+
+    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
+        """Return the distribution of the noise; see `Law.noise_distribution`."""
+        return self.law.noise_distribution(residuals)
+
+    def standardised(self, observed: Floats, values: Floats) -> Floats:
+        """Return residuals, shape (M,), given all variables; see `Law.standardised`."""
+        return self.law.standardised(observed, self.outputs(values))
+
+    def log_probabilities(self, values: Floats) -> Floats | None:
+        """Return the log-probabilities of K values, shape (K, M), given all variables; None if it has a density."""
+        return self.law.log_probabilities(self.outputs(values))
+
+
+CONSTANT = Conditional(NoCauses(), ConstantLaw())

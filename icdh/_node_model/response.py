@@ -1,0 +1,106 @@
+"""A response: an observed column as an effect, and its likelihood given the outputs of a mean model.
+
+A kind of column is one file: its `Law`, which a fitted model keeps, and its response, by which it is fitted.
+`icdh._node_model.columns` reads columns as responses.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+
+from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._node_model.law import Law
+
+if TYPE_CHECKING:
+    from icdh._node_model.gaussian import GaussianResponse
+
+Minimiser: TypeAlias = Callable[[Floats, Floats, int, int, float, int, Floats], tuple[float, float, int, bool]]
+
+
+class Density(NamedTuple):
+    """The values of a response that have a density, and so a distribution of the noise.
+
+    Attributes
+    ----------
+    response : GaussianResponse
+        These values alone.
+    rows : ndarray of int, or None
+        Which observations they are; None if they are all.
+    """
+
+    response: "GaussianResponse"
+    rows: Integers | None = None
+
+    def of(self, x: Floats) -> Floats:
+        """Return these observations of parents, shape (p, n)."""
+        return x if self.rows is None else np.ascontiguousarray(x[:, self.rows])
+
+    def mask(self, n: int) -> Mask:
+        """Return which of n observations these are; bool, shape (n,)."""
+        mask = np.zeros(n, dtype=bool)
+        mask[slice(None) if self.rows is None else self.rows] = True
+        return mask
+
+
+class Response(ABC):
+    """One variable given its parents, observed n times.
+
+    Attributes
+    ----------
+    ordered : bool
+        Whether its values have an order: one more cause may move them up or down, and more hidden units tell how far.
+    """
+
+    ordered: ClassVar[bool]
+
+    @property
+    @abstractmethod
+    def law(self) -> Law:
+        """Its distribution given the outputs."""
+
+    @property
+    @abstractmethod
+    def codes(self) -> Integers | None:
+        """The level or label of every observation, shape (n,); None of a number."""
+
+    @property
+    @abstractmethod
+    def gaussian(self) -> "GaussianResponse | None":
+        """The response to which a linear or an additive mean can be fitted by least squares; None if there is none."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """N."""
+
+    @abstractmethod
+    def take(self, rows: Mask | Integers) -> "Response":
+        """Return the response at some observations."""
+
+    @property
+    @abstractmethod
+    def density(self) -> Density | None:
+        """The values that have a density; None if none has."""
+
+    @abstractmethod
+    def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
+        """Return what minimises F over theta, in place, given parents x, (p, n); see `_descent_kernels.node_fit`.
+
+        Its arguments are theta, penalty, freeze, max_steps, tol, patience and factor.
+        """
+
+    @abstractmethod
+    def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
+        """Return weights, F and log det H of the model without parents."""
+
+    @abstractmethod
+    def standardised_scores(self, x: Floats, theta: Floats, hidden_units: int) -> tuple[Floats, Floats]:
+        """Return hidden units (m, n) and the derivatives of the log-likelihood by the outputs (o, n).
+
+        Each derivative is divided by its standard deviation under the model.
+        """
+
+    def residual_series(self, x: Floats, theta: Floats, hidden_units: int) -> Floats:
+        """Return what a fit leaves unexplained in every row, shape (s, k, n): s vectors of k series of one unit."""
+        return self.standardised_scores(x, theta, hidden_units)[1][:, np.newaxis]

@@ -1,0 +1,281 @@
+"""What a column is: its kind, with what follows from it before any model, and how it is guessed.
+
+Its likelihood as an effect is a response of the same name (`icdh._node_model.columns`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh._ground.arrays import Floats, Integers
+from icdh._table.categories import MOST_LABELS, Categories
+
+FEW_VALUES = 10
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What tells ties, point masses and heaps of a column."""
+
+    tied_share: float = 0.05
+    mass_share: float = 0.05
+    mass_over_neighbours: float = 5.0
+    neighbours: int = 3
+    heap_over_others: float = 3.0
+    heap_over_neighbours: float = 3.0
+    fewest_in_heap: int = 10
+    fewest_heaps: int = 3
+    heaped_share: float = 1 / 3
+    fewest_others: int = 20  # rows that a column needs beside its point masses
+
+
+TUNING = Tuning()
+
+
+class Observed:
+    """The values of a column, without gaps, and their labels if there are any; what kinds are guessed from."""
+
+    def __init__(self, values: Floats, categories: Categories | None):
+        self.values, self.categories = values, categories
+
+    @cached_property
+    def counts(self) -> Integers:
+        """How often each value is there, in ascending order of the values."""
+        counts: Integers = np.unique(self.values, return_counts=True)[1]
+        return counts
+
+    @property
+    def are_few(self) -> bool:
+        """Whether the values are few, in order, among many rows."""
+        if self.categories is not None:
+            return self.categories.ordered
+        return self.counts.size < FEW_VALUES <= self.values.size
+
+
+def _is_constant(column: Observed) -> bool:
+    return column.counts.size == 1
+
+
+def _is_binary(column: Observed) -> bool:
+    return column.counts.size == 2 and column.are_few
+
+
+def _is_ordinal(column: Observed) -> bool:
+    is_heap = column.categories is None and column.counts.size <= MOST_LABELS
+    return column.are_few or (is_heap and is_heaped(column.values))
+
+
+def _is_categorical(column: Observed) -> bool:
+    return column.categories is not None
+
+
+def _is_gridded(column: Observed) -> bool:
+    return bool(column.counts[column.counts > 1].sum() > TUNING.tied_share * column.values.size)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of columns.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    guess : callable
+        Whether a column is of this kind, if it is of none of those before it.
+    varies : bool
+        Whether such a column has causes and effects.
+    is_number : bool
+        Whether its values are amounts, which transforms and point masses are about.
+    has_levels : bool
+        Whether its values are few and in order, each with a probability.
+    has_labels : bool
+        Whether its values are labels without an order.
+    repeats : bool
+        Whether a new value is one of those observed.
+    takes_labels : bool
+        Whether text may be declared so.
+    most_values : float
+        The most different values.
+    remedy : str
+        What to do about more.
+    reading, question : str
+        What a column guessed so is read as, and what a user should think of; empty if it is what any number is.
+    exact : str
+        The kind of the same values, taken for exact.
+    """
+
+    name: str
+    guess: Callable[[Observed], bool]
+    varies: bool = True
+    is_number: bool = False
+    has_levels: bool = False
+    has_labels: bool = False
+    repeats: bool = True
+    takes_labels: bool = False
+    most_values: float = np.inf
+    remedy: str = ""
+    reading: str = ""
+    question: str = "mere codes?"
+    exact: str = ""
+
+    def of_so_many(self, distinct: int, of_labels: bool) -> str:
+        """Return the name of the kind of a declared column of so many values, or of labels without an order."""
+        if distinct == 2 and not self.is_number:
+            return "categorical" if of_labels else "binary"
+        return self.name
+
+
+TOO_MANY = f", more than {MOST_LABELS}; "
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("constant", _is_constant, varies=False, repeats=False),
+        Kind("binary", _is_binary, has_levels=True, takes_labels=True, most_values=2, reading="yes/no"),
+        Kind(
+            "ordinal",
+            _is_ordinal,
+            has_levels=True,
+            most_values=MOST_LABELS,
+            remedy=f"{TOO_MANY}declare it gridded",
+            reading="grades",
+        ),
+        Kind(
+            "categorical",
+            _is_categorical,
+            has_labels=True,
+            takes_labels=True,
+            most_values=MOST_LABELS,
+            remedy=f"{TOO_MANY}join rare ones",
+            reading="labels",
+            question="to confirm,",
+        ),
+        Kind("gridded", _is_gridded, is_number=True, exact="continuous"),  # recorded on a grid, so that values repeat
+        Kind("continuous", lambda column: True, is_number=True, repeats=False),
+    )
+}
+DECLARABLE = ("continuous", "gridded", "ordinal", "binary", "categorical")
+
+
+def guessed(values: Floats, categories: Categories | None) -> str:
+    """Return the name of the first kind that a column, shape (M,), looks like."""
+    column = Observed(values, categories)
+    return next(name for name, kind in KINDS.items() if kind.guess(column))
+
+
+class PointMass(NamedTuple):
+    """One value of a column that repeats far more often than a grid explains.
+
+    Attributes
+    ----------
+    value : float
+        The value.
+    share : float
+        The fraction of the observations that hold it.
+    """
+
+    value: float
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.value:g} in {100 * self.share:.0f} % of the rows"
+
+
+def point_mass(values: Floats) -> PointMass | None:
+    """Return the point mass of a column, None if there is none.
+
+    Parameters
+    ----------
+    values : ndarray, shape (M,)
+        The column.
+
+    Returns
+    -------
+    PointMass or None
+        The most frequent value, if three conditions hold. More than 5 % of the observations have this value. It is
+        at least five times as frequent as each of the three next lower and three next higher values (on a grid,
+        neighbours are about equally frequent). Rounding does not explain it.
+
+    Notes
+    -----
+    Point masses reverse edges; rounding hardly does. In 30 simulated tables of 1000 rows, 92 edges touch the variable
+    with most edges. The search reversed 1 of them on the original tables; 10 with 6 % of that variable's values set to
+    its median; 24 with 5 % set below all others. It reversed 2 with 15 % of the values rounded to the median, and 3
+    with a quarter of them rounded coarsely.
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    top = int(np.argmax(counts))
+    reach = TUNING.neighbours
+    around = np.delete(counts[max(top - reach, 0) : top + reach + 1], min(top, reach))
+    if (
+        around.size == 0
+        or counts[top] <= TUNING.mass_share * values.size
+        or counts[top] < TUNING.mass_over_neighbours * around.max()
+    ):
+        return None
+    if _is_one_of_several(counts, top) or _is_what_a_gap_would_hold(distinct, counts, top):
+        return None
+    return PointMass(float(distinct[top]), float(counts[top] / values.size))
+
+
+def point_masses(values: Floats) -> list[float]:
+    """Return the point masses of a column, the most frequent one first; see `point_mass`.
+
+    Parameters
+    ----------
+    values : ndarray, shape (M,)
+        The column.
+    """
+    masses, rest = [], values
+    while rest.size > TUNING.fewest_others and (mass := point_mass(rest)) is not None:
+        if mass.share * rest.size <= TUNING.mass_share * values.size:
+            break
+        masses.append(mass.value)
+        rest = rest[rest != mass.value]
+    return masses if rest.size > TUNING.fewest_others else []
+
+
+def is_heaped(values: Floats) -> bool:
+    """Return whether many values were reported at round numbers: cigarettes a day at 10, 20 and 30.
+
+    Beside point masses a third of the observations are at three or more heaps, values three times as frequent as their
+    neighbours. A density of the noise explains heaps without causes only, for they stay where they are when the mean
+    moves. Probabilities of levels do not mind: in 16 tables of six variables, two of them heaped, errors fell from 4.8
+    to 3.2 (1.7 before anybody rounded).
+
+    Parameters
+    ----------
+    values : ndarray, shape (M,)
+        The column.
+    """
+    rest = values[~np.isin(values, point_masses(values))]
+    _, counts = np.unique(rest, return_counts=True)
+    if counts.size < FEW_VALUES:
+        return False
+    beside = np.convolve(np.pad(counts, 1, mode="reflect"), (0.5, 0.0, 0.5), mode="valid")
+    heaps = counts[(counts >= TUNING.fewest_in_heap) & (counts >= TUNING.heap_over_neighbours * beside)]
+    return bool(heaps.size >= TUNING.fewest_heaps and heaps.sum() >= TUNING.heaped_share * rest.size)
+
+
+def _is_one_of_several(counts: Integers, top: int) -> bool:
+    """Return whether other values are nearly as frequent, as where some values were rounded coarsely."""
+    others = np.sort(np.delete(counts, top))[-TUNING.neighbours :]
+    return bool(others.size == TUNING.neighbours and counts[top] < TUNING.heap_over_others * others[0])
+
+
+def _is_what_a_gap_would_hold(distinct: Floats, counts: Integers, top: int) -> bool:
+    """Return whether rounding explains a frequent value.
+
+    Rounding empties an interval around the value. It explains the value if the adjacent intervals, together as wide,
+    hold at least half as many observations.
+    """
+    if not 0 < top < distinct.size - 1:
+        return False
+    low, high = distinct[top - 1], distinct[top + 1]
+    beside = high / 2 - low / 2
+    with np.errstate(over="ignore"):  # a limit that overflows excludes nothing
+        inside = (distinct >= low - beside) & (distinct <= high + beside)
+    return bool(2 * (counts[inside].sum() - counts[top]) >= counts[top])

@@ -1,0 +1,115 @@
+"""The kinds of responses as one contract asks of them: likelihood by the outputs, law, and values to observe."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from icdh._model.structural import StructuralModel
+from icdh._node_model.categorical import CategoricalResponse
+from icdh._node_model.gaussian import GaussianResponse
+from icdh._node_model.law import CONSTANT, Conditional
+from icdh._node_model.network import NodeNetwork
+from icdh._node_model.ordinal import OrdinalResponse
+from icdh._node_model.point_masses import PointMassResponse
+from icdh._node_model.response import Response
+from icdh._table.categories import Categories
+from icdh._table.table import Scaling
+
+
+@dataclass
+class Subject:
+    """A response of n rows.
+
+    ``observed`` are its values as a fitted model reads them, (n,); ``support`` those that have a probability, if
+    ``dense`` beside a density; ``cell`` is the width of the cell of each.
+    """
+
+    response: Response
+    observed: np.ndarray
+    support: tuple = ()
+    dense: bool = False
+    cell: float = 0.0
+
+    @property
+    def law(self):
+        return self.response.law
+
+    @property
+    def free(self):
+        """How many outputs are fitted, the first ones."""
+        return len(self.law.layout(1, 1)[1])
+
+    def terms(self, outputs):
+        """The sum of -log P, its derivatives by the outputs (o, n), and their Fisher matrices (o, o, n)."""
+        o, n = self.free, outputs.shape[1]
+        fisher = np.zeros((o, o, n))
+        if self.response.gaussian is not None:
+            values, pull, squares = self.response.pointwise_terms(outputs)
+            fisher[np.arange(o), np.arange(o)] = squares
+            return values.sum(), pull, fisher
+        value, pull, curvature = self.response.terms(outputs)
+        pairs = dict(zip(zip(*np.triu_indices(len(pull)), strict=True), curvature(slice(None)), strict=True))
+        for i, j in np.ndindex(o, o):
+            fisher[i, j] = pairs[min(i, j), max(i, j)]
+        return value, pull[:o], fisher
+
+    def without_parents(self):
+        """The outputs (o,) of the constant model, and F."""
+        theta, value, _ = self.response.without_parents(0)
+        return self.law.network_outputs(theta, np.zeros((0, 1)))[:, 0], value
+
+    def model(self, rng):
+        """A structural model of two causes, and the response as the effect of a network."""
+        network = NodeNetwork(np.arange(2), np.ones(2, dtype=np.int64), rng.normal(size=self.law.n_weights(2, 3)), 3)
+        labels = {} if self.law.has_mean else {2: Categories(tuple("abcdefgh"[: len(self.support)]))}
+        return StructuralModel(
+            names=["x0", "x1", "y"],
+            named=True,
+            scaling=Scaling(np.zeros(3), np.ones(3)),
+            adjacency=np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]),
+            conditionals=[CONSTANT, CONSTANT, Conditional(network, self.law)],
+            centre=np.zeros(3),
+            categories=labels,
+            levels={} if labels or self.dense else {2: np.array(self.support, dtype=float)},
+        )
+
+
+def continuous(rng, n):
+    y = rng.normal(size=n)
+    return Subject(GaussianResponse.exact(y), y, dense=True)
+
+
+def rounded(rng, n):
+    y = np.round(2.0 * rng.normal(size=n)) / 2.0
+    return Subject(GaussianResponse.over_cells(y - 0.25, y + 0.25, [y]), y, dense=True, cell=0.5)
+
+
+def levels(count):
+    def of(rng, n):
+        values = np.array([-1.5, -0.4, 0.1, 0.9, 2.5])[:count]
+        y = values[np.append(np.arange(count), rng.integers(count, size=n - count))]
+        return Subject(OrdinalResponse(y), y, support=tuple(values))
+
+    return of
+
+
+def labels(rng, n):
+    codes = np.append(np.arange(4), rng.integers(4, size=n - 4))
+    return Subject(CategoricalResponse(codes, 4), codes.astype(float), support=(0, 1, 2, 3))
+
+
+def masses(rng, n):
+    codes = np.append([0, 1, 2], rng.integers(3, size=n - 3))
+    y = np.where(codes == 0, rng.normal(size=n), np.array([np.nan, -1.0, 2.0])[codes])
+    response = PointMassResponse(codes, GaussianResponse.exact(y), np.array([-1.0, 2.0]))
+    return Subject(response, y, support=(-1.0, 2.0), dense=True)
+
+
+SUBJECTS = {
+    "continuous": continuous,
+    "rounded": rounded,
+    "two levels": levels(2),
+    "levels": levels(5),
+    "labels": labels,
+    "point masses": masses,
+}
