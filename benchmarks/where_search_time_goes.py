@@ -25,7 +25,7 @@ from where_time_goes import Clock
 
 from icdh import HNMSearch
 from icdh._estimators import graph_search, refit
-from icdh._node_model import families, family_evidence, gaussian, scoring
+from icdh._node_model import families, gaussian, score, scoring
 from icdh.search import climb, escapes
 
 STAGES = {
@@ -37,8 +37,8 @@ STAGES = {
     "strength": (refit, "strengths"),
 }
 PURPOSES = {
-    "further starts": (family_evidence.Polish, "_fit_again"),
-    "more units": (family_evidence.Growth, "__call__"),
+    "further starts": (score.FamilyScore, "fit_again"),
+    "more units": (score.FamilyScore, "grow"),
 }
 CLOCKS = {
     "fits": (gaussian, "node_fit"),

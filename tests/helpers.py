@@ -15,7 +15,7 @@ import naive
 import numpy as np
 import pytest
 from support.article import Limits, Problem, draw_initial_weights, fit_problem
-from support.families import Families, FamilyEvidence, _kernels, fit_node, forward
+from support.families import Families, FamilyScore, _kernels, fit_node, forward
 from support.hidden_causes import HiddenCauseSearch
 from support.search import SearchResult
 
@@ -184,7 +184,7 @@ def family_evidence(causes, responses=None, **options):
     settings = {"hidden_units": 5, "noise": "gaussian", "n_restarts": 1, "n_jobs": 1}
     of_families = {"prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "widths": None, "rows": None}
     of_families |= {name: options.pop(name) for name in of_families if name in options}
-    return FamilyEvidence(Families(causes, responses, **of_families), **{**settings, **options})
+    return FamilyScore(Families(causes, responses, **of_families), **{**settings, **options})
 
 
 def scores_of_columns(columns, **options):

@@ -16,7 +16,7 @@ from icdh._ground.parallel import single_blas_thread
 from icdh._node_model.columns import Columns
 from icdh._node_model.confounded import ConfoundedFit
 from icdh._node_model.families import Families
-from icdh._node_model.family_evidence import FamilyEvidence, WholeEvidence
+from icdh._node_model.score import FamilyScore, WholeScore
 from icdh._node_model.without_fits import TableGains, lingam_order
 from icdh._table.transforms import TRANSFORMS
 from icdh.exceptions import option
@@ -92,14 +92,14 @@ class HiddenCauses(Protocol):
         """Return the scores of the children of each hidden cause, given a graph."""
         ...
 
-    def refit(self, scores: FamilyEvidence, graph: Graph, n_restarts: int) -> Iterator[ConfoundedFit]:
+    def refit(self, scores: FamilyScore, graph: Graph, n_restarts: int) -> Iterator[ConfoundedFit]:
         """Yield the children of each hidden cause, fitted by other scores to a graph."""
         ...
 
 
 # Arguments: the graph found, the scores it was found by, the rules of edges, the most parents, whether most effects are
 # linear, and the user's column of every node.
-FindHiddenCauses: TypeAlias = Callable[[SearchResult, FamilyEvidence, EdgeRules, int, bool, Integers], HiddenCauses]
+FindHiddenCauses: TypeAlias = Callable[[SearchResult, FamilyScore, EdgeRules, int, bool, Integers], HiddenCauses]
 
 
 class FoundGraph(NamedTuple):
@@ -111,7 +111,7 @@ class FoundGraph(NamedTuple):
         The parents of every node.
     moves : list of Move
         What led there from the graph of the required edges.
-    scores : icdh._node_model.family_evidence.FamilyEvidence
+    scores : icdh._node_model.score.FamilyScore
         The scores of families that graphs were compared by; of a long table on a subsample.
     table : CanonicalTable
         The columns.
@@ -127,7 +127,7 @@ class FoundGraph(NamedTuple):
         What ended the search early.
     causes : HiddenCauses, optional
         The hidden causes; None if they were not searched.
-    whole : icdh._node_model.family_evidence.WholeEvidence, optional
+    whole : icdh._node_model.score.WholeScore, optional
         The scores on all rows of a long table.
     by_few : tuple, optional
         The graph that they changed: the best one by ``scores``.
@@ -135,7 +135,7 @@ class FoundGraph(NamedTuple):
 
     graph: Graph
     moves: list[Move]
-    scores: FamilyEvidence
+    scores: FamilyScore
     table: CanonicalTable
     transform: str
     columns: Columns
@@ -144,7 +144,7 @@ class FoundGraph(NamedTuple):
     interrupted: bool
     timed_out: bool
     causes: HiddenCauses | None = None
-    whole: WholeEvidence | None = None
+    whole: WholeScore | None = None
     by_few: Graph | None = None
 
     @property
@@ -182,7 +182,7 @@ class FoundGraph(NamedTuple):
 
 def family_evidence(
     settings: SearchSettings, columns: Columns, table: CanonicalTable, seed: int, clock: Clock
-) -> FamilyEvidence:
+) -> FamilyScore:
     """Return the evidence of families of columns, on a subsample of a long table.
 
     Parameters
@@ -212,7 +212,7 @@ def family_evidence(
     units, most_units = settings.hidden_units, None
     if isinstance(units, str):
         units, most_units = TUNING.fewest_units, TUNING.search_units if n <= TUNING.short_table else TUNING.most_units
-    return FamilyEvidence(
+    return FamilyScore(
         families.subsample(TUNING.subsample) if n > TUNING.long_table else families,
         hidden_units=units,
         most_units=most_units,
@@ -223,12 +223,12 @@ def family_evidence(
     )
 
 
-def cheap_gains(scores: FamilyEvidence, graph: Graph) -> Gains | None:
+def cheap_gains(scores: FamilyScore, graph: Graph) -> Gains | None:
     """Return the gains of linear models if most effects of a graph are linear, of tables if all variables have labels.
 
     Parameters
     ----------
-    scores : icdh._node_model.family_evidence.FamilyEvidence
+    scores : icdh._node_model.score.FamilyScore
         The scores that the graph was found by.
     graph : tuple
         The graph.
@@ -319,7 +319,7 @@ class GraphSearch:
             self.clock.stage = ""
         return most_asked_for(evidences, rows.size)
 
-    def _greedy(self, columns: Columns) -> tuple[FamilyEvidence, SearchResult]:
+    def _greedy(self, columns: Columns) -> tuple[FamilyScore, SearchResult]:
         """Search greedily; a long table on a few of its rows, and on from that graph on a larger subsample."""
         scores = family_evidence(self.settings, columns, self.table, self.seed, self.clock)
         families = scores.families
@@ -332,13 +332,13 @@ class GraphSearch:
         scores = few.on(families, self.clock)
         return scores, self._climb(scores, start=found)
 
-    def _asked_of_all(self, scores: FamilyEvidence, found: SearchResult) -> tuple[WholeEvidence, SearchResult]:
+    def _asked_of_all(self, scores: FamilyScore, found: SearchResult) -> tuple[WholeScore, SearchResult]:
         """Climb on by all rows of a long table, where those of the subsample were described without misfit.
 
         The others are left as they are: on more rows their misfit looks like edges. What gains less than the tolerance
         of two fits adds no edge and turns none.
         """
-        whole, edges = WholeEvidence(scores), parents_matrix(found.graph)
+        whole, edges = WholeScore(scores), parents_matrix(found.graph)
         is_left = ~np.array(list(map(scores.describes_well, enumerate(found.graph))))
         forbidden, required = self.table.rules
         rules = EdgeRules.of(forbidden | is_left & ~edges, required | is_left & edges)
@@ -347,7 +347,7 @@ class GraphSearch:
         search = Search(climber, self._tell, found)
         return whole, search.result_of(lambda: search.climb(found.graph))
 
-    def _searched(self, scores: FamilyEvidence) -> SearchResult:
+    def _searched(self, scores: FamilyScore) -> SearchResult:
         """Return the end of a climb, and of every escape from it that gains."""
         found = self._climb(
             scores,
@@ -367,7 +367,7 @@ class GraphSearch:
     def _tell(self, move: Move) -> None:
         self.report(self.table.move_in_users_columns(move))
 
-    def _cheap_start(self, scores: FamilyEvidence, graph: Graph) -> Graph | None:
+    def _cheap_start(self, scores: FamilyScore, graph: Graph) -> Graph | None:
         """Return the graph of the best order by a cheap score that suits a found graph; None if none does.
 
         What linear Gaussian tables and tables of labels tell is the class of a graph above all. To leave a wrong class
@@ -387,7 +387,7 @@ class GraphSearch:
 
         return ask
 
-    def _lingam_start(self, scores: FamilyEvidence, graph: Graph) -> Graph | None:
+    def _lingam_start(self, scores: FamilyScore, graph: Graph) -> Graph | None:
         """Return the graph along the order of DirectLiNGAM if most effects of a found graph are linear; None if not.
 
         Under Gaussian noise all linear graphs of a class have the same evidence, so the graph found may point anywhere,
@@ -402,7 +402,7 @@ class GraphSearch:
         order = lingam_order(scores.families.causes, self.clock.check)
         return graph_of_order(self._clocked(cheap), order, self.table.rules, self.settings.max_parents)
 
-    def _exact(self, scores: FamilyEvidence, found: SearchResult) -> SearchResult:
+    def _exact(self, scores: FamilyScore, found: SearchResult) -> SearchResult:
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""
         try:
             families = weigh_families(

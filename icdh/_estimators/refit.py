@@ -9,20 +9,12 @@ from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.parallel import single_blas_thread
 from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
-from icdh._node_model.cache import FamilyCache
 from icdh._node_model.confounded import ConfoundedConditional
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.family_evidence import (
-    QUICK_OBSERVATIONS,
-    Evidence,
-    FamilyEvidence,
-    QuickEvidence,
-    WholeEvidence,
-    quick_evidence,
-)
 from icdh._node_model.law import CONSTANT, Conditional
 from icdh._node_model.network import NodeNetwork, in_original_signs
 from icdh._node_model.response import Response
+from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore, quick_score
 from icdh.search.moves import Family, Graph, toggled
 
 
@@ -108,7 +100,7 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
     return model, learned, in_time
 
 
-def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[Evidence | QuickEvidence, bool]:
+def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[FamilyScore, bool]:
     """Return scores of a graph's families, with all the units they ask for, and whether there was time for them.
 
     If time is over they have the units of the search, and those that the search did not ask for are quickly had.
@@ -127,7 +119,7 @@ def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[Ev
     return _without_limit(found, graph), False
 
 
-def _on_all_observations(found: FoundGraph, scores: FamilyEvidence, families: list[Family]) -> Evidence:
+def _on_all_observations(found: FoundGraph, scores: FamilyScore, families: list[Family]) -> FamilyScore:
     """Return scores of families by fits to all observations, with all the units they ask for."""
     if scores is found.scores and found.whole is not None:
         found.whole(families)
@@ -135,23 +127,23 @@ def _on_all_observations(found: FoundGraph, scores: FamilyEvidence, families: li
     larger = scores
     if isinstance(found.settings.hidden_units, str):
         larger = scores.with_more_units(families, TUNING.most_units)
-    whole = larger if larger.families is larger.families.whole else WholeEvidence(larger)
+    whole = larger if larger.families is larger.families.whole else WholeScore(larger)
     whole(families)
     return whole
 
 
-def _without_limit(found: FoundGraph, graph: Graph) -> Evidence | QuickEvidence:
+def _without_limit(found: FoundGraph, graph: Graph) -> FamilyScore:
     """Return scores of a graph's families and their neighbours that no clock ends; quick ones if time is over."""
     found.limit(Clock())
     is_long = found.scores.families.n_observations > QUICK_OBSERVATIONS
     is_quick = is_long and (found.timed_out or found.interrupted)
-    scores: Evidence | QuickEvidence = QuickEvidence(found.scores) if is_quick else found.scores
+    scores: FamilyScore = QuickScore(found.scores) if is_quick else found.scores
     scores(list(enumerate(graph)))
     return scores
 
 
 def _fits_on_exact_columns(
-    found: FoundGraph, scores: Evidence | QuickEvidence, families: list[Family], clock: Clock, at_fixed_point: bool
+    found: FoundGraph, scores: FamilyScore, families: list[Family], clock: Clock, at_fixed_point: bool
 ) -> list[tuple[Response, NodeFit]]:
     """Return a fit of every family on columns that are not transformed; where the search saw these, its fit.
 
@@ -164,7 +156,7 @@ def _fits_on_exact_columns(
     for family in families:
         source = exact if family in unseen else scores
         fit = source.fit_of(family)
-        if at_fixed_point and isinstance(source, FamilyCache):
+        if at_fixed_point:
             if source.model_of(family) == "additive":
                 fit = source.additive.network(family, fit)
             elif source.families.n_observations <= TUNING.long_table:  # the prior hardly counts beyond
@@ -176,7 +168,7 @@ def _fits_on_exact_columns(
     return fits
 
 
-def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> tuple[Evidence, bool]:
+def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> tuple[FamilyScore, bool]:
     """Return scores that hold fits of these families on untransformed columns, and whether there was time for them.
 
     If time is over the fits are to a few observations.
@@ -187,12 +179,12 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
         scores.polish(families)
         return _on_all_observations(found, scores, families), True
     except OutOfTime:
-        quick = quick_evidence(scores)
+        quick = quick_score(scores)
         quick(families)
         return quick, False
 
 
-def _evidence_on_exact_columns(found: FoundGraph, clock: Clock) -> FamilyEvidence:
+def _evidence_on_exact_columns(found: FoundGraph, clock: Clock) -> FamilyScore:
     """Return the evidence of families of columns that are not transformed."""
     columns = found.table.without_grids().columns("none", found.seed, masses=False)
     return family_evidence(found.settings, columns, found.table, found.seed, clock)

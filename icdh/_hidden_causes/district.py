@@ -31,11 +31,11 @@ from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.confounded import Posterior, posterior
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import COLD, Families, Family, Start
-from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.gain_estimates import orthonormal
 from icdh._node_model.gaussian import GaussianResponse, fit_linear
 from icdh._node_model.network import hidden_units_of, node_outputs
 from icdh._node_model.response import Response
+from icdh._node_model.score import FamilyScore
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,11 @@ class Districts:
 
     Parameters
     ----------
-    scores : FamilyEvidence
+    scores : FamilyScore
         The scores of families without hidden causes, all of whose rows count.
     """
 
-    def __init__(self, scores: FamilyEvidence):
+    def __init__(self, scores: FamilyScore):
         self.scores = scores
         self._known: dict[tuple[Family, ...], District] = {}
         self._last: dict[tuple[int, ...], District] = {}  # the best of these children, to start from

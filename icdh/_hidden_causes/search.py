@@ -37,7 +37,7 @@ from icdh._ground.clock import OutOfTime
 from icdh._hidden_causes.district import Districts
 from icdh._hidden_causes.linear import LinearFit, LinearGraphs
 from icdh._node_model.confounded import ConfoundedFit
-from icdh._node_model.family_evidence import FamilyEvidence
+from icdh._node_model.score import FamilyScore
 from icdh._node_model.without_fits import LinearGains
 from icdh.exceptions import ArgumentValueError
 from icdh.knowledge import EdgeRules
@@ -118,7 +118,7 @@ class HiddenCauseSearch:
     ----------
     found : SearchResult
         The graph, and what the search for it came to.
-    scores : FamilyEvidence
+    scores : FamilyScore
         The scores that it was found by.
     rules : EdgeRules
         Edges that must not, and that must, appear.
@@ -147,7 +147,7 @@ class HiddenCauseSearch:
     def __init__(
         self,
         found: SearchResult,
-        scores: FamilyEvidence,
+        scores: FamilyScore,
         rules: EdgeRules,
         max_parents: int,
         linear: bool,
@@ -193,7 +193,7 @@ class HiddenCauseSearch:
         """The children of each hidden cause that was found."""
         return self.state.hidden
 
-    def refit(self, scores: FamilyEvidence, graph: Graph, n_restarts: int) -> Iterator[ConfoundedFit]:
+    def refit(self, scores: FamilyScore, graph: Graph, n_restarts: int) -> Iterator[ConfoundedFit]:
         """Yield the children of each hidden cause, fitted by other scores to a graph, the best of some starts."""
         districts, state = Districts(scores), HiddenGraph(graph, self.state.hidden)
         for children in state.hidden:
@@ -421,7 +421,7 @@ class HiddenCauseSearch:
 def find_hidden_causes(
     known: tuple[list[Mask], Mask],
     found: SearchResult,
-    scores: FamilyEvidence,
+    scores: FamilyScore,
     rules: EdgeRules,
     max_parents: int,
     linear: bool,

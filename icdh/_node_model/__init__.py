@@ -1,7 +1,7 @@
 """The node model: one variable given its parents.
 
-network: the model and its weights; evidence: the score of a set of parents; families: fit and score of one family;
-cache: every family is fitted once; family_evidence: what a search asks.
+law: the distribution of a kind of variable; response: a column, fitted by it; network: a mean model and its weights;
+evidence: the score of a set of parents; families: fit and score of one family; score: the engine, which remembers fits.
 """
 
 NOISE_DISTRIBUTIONS = ("auto", "gaussian", "student", "free")

@@ -32,9 +32,9 @@ from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock
 from icdh._ground.parallel import single_blas_thread
 from icdh._node_model.families import TUNING
-from icdh._node_model.family_evidence import FamilyEvidence
 from icdh._node_model.network import node_outputs
 from icdh._node_model.noise import noise_gain
+from icdh._node_model.score import FamilyScore
 from icdh._table.experiments import LEAST_PART, Design
 from icdh._table.kinds import KINDS
 from icdh._table.table import Scaling, Table
@@ -135,7 +135,7 @@ def fit_residuals(
     return Residuals(of, dict(zip(of, values, strict=True)), seen)
 
 
-def _residual_of(scores: FamilyEvidence, family: Family, values: Floats, random_state: int) -> Residual:
+def _residual_of(scores: FamilyScore, family: Family, values: Floats, random_state: int) -> Residual:
     node, fit, families = family[0], scores.fit_of(family), scores.families
     x, response = families.data(family)
     if response.density is not None:

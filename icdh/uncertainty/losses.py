@@ -24,7 +24,7 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import Floats, Mask
 from icdh._ground.clock import Clock, OutOfTime
 from icdh._ground.parallel import single_blas_thread
-from icdh._node_model.family_evidence import FamilyEvidence
+from icdh._node_model.score import FamilyScore
 from icdh._node_model.without_fits import TableGains
 from icdh._table.transforms import is_heavy_tailed, normal_scores
 from icdh.exceptions import ArgumentTypeError
@@ -180,7 +180,7 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
 class _HiddenCauses:
     """The families of a graph with innovations as further causes."""
 
-    def __init__(self, scores: FamilyEvidence, graph: Graph, required: Mask, clock: Clock):
+    def __init__(self, scores: FamilyScore, graph: Graph, required: Mask, clock: Clock):
         self.graph, self.required = graph, required
         continuous = [response.gaussian is not None for response in scores.families.responses]
         self.edges = [
@@ -215,7 +215,7 @@ class _HiddenCauses:
         before = self.scores([(node, self.graph[node]) for node, _ in families])
         return float(sum(self.scores(families)) - sum(before))
 
-    def _pruned(self, scores: FamilyEvidence, family: Family) -> Family:
+    def _pruned(self, scores: FamilyScore, family: Family) -> Family:
         """Return a family without the causes that it is better without, the worst one first."""
         node, causes = family
         kept = {cause for cause in causes if cause < len(self.graph) and self.required[cause, node]}
@@ -227,7 +227,7 @@ class _HiddenCauses:
         return self._pruned(scores, fewer[best]) if others[best] < own - MIN_GAIN else family
 
 
-def _innovation(scores: FamilyEvidence, family: Family) -> Floats:
+def _innovation(scores: FamilyScore, family: Family) -> Floats:
     """Return the standardised residual of a family, zero where observations do not count."""
     values, known = np.zeros(scores.families.n_observations), scores.families
     scores([family])

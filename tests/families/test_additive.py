@@ -64,7 +64,7 @@ def test_the_score_of_a_sum_of_functions_is_that_of_the_additive_model():
     scores, family = family_evidence(additive_table()), (3, (0, 1, 2))
     score = scores([family])[0]
     assert scores.model_of(family) == "additive"
-    assert score == scores.rival_score_of(family, "additive") < scores.network_score_of(family) - 10.0
+    assert score == scores.baseline_score_of(family, "additive") < scores.network_score_of(family) - 10.0
 
 
 def test_a_joint_function_is_the_networks():

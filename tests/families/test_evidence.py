@@ -302,7 +302,7 @@ def test_polish_finds_the_best_of_all_starts():
     fine, found = fit_node(x, y, **options | finer), scores.network_score_of(family)
     assert found == pytest.approx(fine.evidence, abs=0.1)
     assert found <= best.evidence
-    assert scores([family])[0] == min(found, scores.rival_score_of(family, "additive"))
+    assert scores([family])[0] == min(found, scores.baseline_score_of(family, "additive"))
 
 
 def test_a_family_is_polished_once_and_others_stay(monkeypatch):

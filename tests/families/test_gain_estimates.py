@@ -241,7 +241,7 @@ def test_a_better_fit_leaves_nothing_of_the_one_before(noise):
     for scores.noise in (noise, "gaussian" if noise == "auto" else "auto"):
         assert scores.network_score_of(family) == scores.score_by(family, scores.fit_of(family))
     scores.noise = noise
-    scores._estimates.clear()
+    scores.memory.estimates.clear()
     assert scores.gain_estimates(family)[1] == fresh != stale
 
 

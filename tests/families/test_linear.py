@@ -166,7 +166,7 @@ def test_the_score_of_a_family_is_that_of_its_best_model():
     found = scores([straight, curved, (1, ())])
     assert found[0] == pytest.approx(evidence(values[1:2], values[0]) + 2.0)
     assert found[0] < scores.network_score_of(straight) - 1.0
-    assert found[1] == min(scores.network_score_of(curved), scores.rival_score_of(curved, "additive"))
+    assert found[1] == min(scores.network_score_of(curved), scores.baseline_score_of(curved, "additive"))
     assert found[1] < evidence(values[1:2], values[2]) - 50.0
     assert found[2] == scores.network_score_of((1, ()))
 

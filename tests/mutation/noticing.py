@@ -86,11 +86,10 @@ TESTS = {
         "test_categorical::test_a_cause_of_labels_comes_and_goes_as_one "
         "test_categorical::test_what_labels_may_gain_is_not_guessed test_binary_effects"
     ),
-    "_node_model/cache.py": "test_hidden_units test_evidence test_failed_factors test_linear test_time_limit",
     "search/climb.py": "test_search test_interrupts test_knowledge",
     "search/escapes.py": "test_search test_interrupts test_knowledge",
-    "_node_model/family_evidence.py": (
-        "test_hidden_units test_many_rows test_evidence test_failed_factors test_time_limit"
+    "_node_model/score.py": (
+        "test_hidden_units test_many_rows test_evidence test_failed_factors test_linear test_time_limit"
     ),
     "_node_model/columns.py": "test_columns test_binary_effects test_hidden_units",
     "_ground/clock.py": "test_time_limit",

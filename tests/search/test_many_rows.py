@@ -8,7 +8,7 @@ import pytest
 from helpers import family_evidence, free, parents_of, recorded, replayed
 from sklearn.base import clone
 from support.estimators import graph_search
-from support.families import WholeEvidence, families
+from support.families import WholeScore, families
 from support.search import Climber, greedy_search
 
 from icdh import HNMSearch, simulate
@@ -40,7 +40,7 @@ def evidence_of(X, **options):
 
 def continued(scores):
     """The same scores, begun on 300 of the observations."""
-    return WholeEvidence(scores.on(scores.families.subsample(300)))
+    return WholeScore(scores.on(scores.families.subsample(300)))
 
 
 def test_fits_that_begin_on_few_rows_end_on_all(data):

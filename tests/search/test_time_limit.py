@@ -8,7 +8,7 @@ import pytest
 from helpers import family_evidence, fit_two_phase, hetero_chain, parents_of, problem_of, replayed
 from support.article import FamilyFitter, refit_to_graph, with_families
 from support.estimators import best_of_restarts, strength_of_inputs
-from support.families import QUICK_OBSERVATIONS, QuickEvidence
+from support.families import QUICK_OBSERVATIONS, QuickScore
 from support.utils import Clock, OutOfTime
 from support.utils import clock as _clock
 
@@ -189,7 +189,7 @@ def evidence(values, **options):
 
 def test_few_rows_stand_for_all_where_there_is_no_fit_to_all():
     known = evidence(np.ascontiguousarray(hetero_chain(np.random.default_rng(0), 4 * QUICK_OBSERVATIONS).T))
-    quick = QuickEvidence(known)
+    quick = QuickScore(known)
     family, other = (1, (0,)), (1, ())
     exact = known([family])
     assert quick([family]) == exact

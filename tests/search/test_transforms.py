@@ -3,7 +3,7 @@ import pytest
 from helpers import cases
 from scipy.stats import yeojohnson, yeojohnson_llf
 from support.estimators import CanonicalTable, graph_search, most_asked_for
-from support.families import FamilyEvidence
+from support.families import FamilyScore
 from support.search import Climber
 from support.table import TRANSFORMS, Transform, fit_transform
 
@@ -76,7 +76,7 @@ def test_transforms_compare_given_the_graph_of_one_short_search(monkeypatch):
         return False
 
     monkeypatch.setattr(Climber, "climb_once", noted)
-    monkeypatch.setattr(FamilyEvidence, "choose_noise", settled)
+    monkeypatch.setattr(FamilyScore, "choose_noise", settled)
     monkeypatch.setattr(graph_search, "TUNING", graph_search.Tuning(pilot_rows=390))
     assert HNMSearch(n_restarts=1).fit(np.exp(scaled(data.X))).column_transform_ == "log"
     assert starts == [((),) * 6]

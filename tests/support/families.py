@@ -22,7 +22,6 @@ from icdh._node_model.confounded import posterior as hidden_posterior
 from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.families import TUNING as FAMILIES_TUNING
 from icdh._node_model.families import Families, Start
-from icdh._node_model.family_evidence import QUICK_OBSERVATIONS, FamilyEvidence, QuickEvidence, WholeEvidence
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import LEAST_ROWS, GaussianLaw, GaussianResponse, fit_linear
 from icdh._node_model.law import CONSTANT, Conditional, Empirical, Gaussian, NormalLaw, Uniform
@@ -42,6 +41,7 @@ from icdh._node_model.noise import free_cost, noise_gain, student_gain
 from icdh._node_model.ordinal import LevelLaw, OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response as NodeResponse
+from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore
 from icdh._node_model.scoring import minimise
 from icdh._node_model.without_fits import TUNING as WITHOUT_FITS_TUNING
 from icdh._node_model.without_fits import LinearGains, TableGains, _lead, _standardised, lingam_order

@@ -1,0 +1,584 @@
+"""The score of families, for searches, checks and effects alike: fits remembered, warm-started, restarted, widened.
+
+Every family that a search asks for is fitted once. Entries are kept by family, hidden units and noise distribution.
+Where a node gets more units, or the noise another distribution, other entries serve. A better fit of a family replaces
+the known one and all that was computed from it. A fit begins at known fits of families with one parent fewer, or one
+more.
+
+The score of a family is that of its network or, if that is better, of its linear or its additive model. The fit that is
+kept is the network's, which can describe what these do as well.
+
+Once a graph is known, growth doubles the hidden units of a node again and again while that raises the evidence of its
+family. Polish fits families from further initial weights, and the best fit of each to a finer tolerance.
+
+A subsample of a long table is searched; all observations have fits of its graph, which go on from there. So everything
+is decided on the subsample that needs many fits: initial weights, detours, units, noise distribution.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, field, fields
+from typing import TypeVar
+
+import numpy as np
+
+from icdh._ground.arrays import Floats
+from icdh._ground.clock import Clock
+from icdh._ground.parallel import map_on_threads
+from icdh._node_model import NOISE_DISTRIBUTIONS
+from icdh._node_model.additive import AdditiveModels
+from icdh._node_model.evidence import NodeFit
+from icdh._node_model.families import COLD, TUNING, Families, Family, Start
+from icdh._node_model.without_fits import LinearGains
+
+QUICK_OBSERVATIONS = 2000  # that families without a fit are scored on when time is over
+Result = TypeVar("Result")
+Key = tuple[Family, int]  # a family, and the hidden units of its node
+
+
+@dataclass
+class Memory:
+    """What is known of families.
+
+    Attributes
+    ----------
+    fits : dict
+        The best fit of each.
+    scores : dict
+        Its score under a noise distribution.
+    baselines : dict
+        The scores of other models than the network.
+    estimates : dict
+        Estimates of what changes of the parents gain.
+    parents : dict
+        Of every node, the sets of parents that it was fitted with, in the order of their fits.
+    large_enough, worse_with_more : set
+        The families that more units did not help, and those whose evidence they lowered.
+    polished, restarted : set
+        The families that were fitted from further weights, and those from all.
+    """
+
+    fits: dict[Key, NodeFit] = field(default_factory=dict)
+    scores: dict[tuple[Key, str], float] = field(default_factory=dict)
+    baselines: dict[tuple[str, Family, str], float] = field(default_factory=dict)
+    estimates: dict[tuple[Key, str], Floats] = field(default_factory=dict)
+    parents: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    large_enough: set[Family] = field(default_factory=set)
+    worse_with_more: set[tuple[int, Family]] = field(default_factory=set)
+    polished: set[tuple[Family, int, str]] = field(default_factory=set)
+    restarted: set[Key] = field(default_factory=set)
+
+    def copy(self) -> "Memory":
+        """Return what is known, to go on from."""
+        return Memory(*(copy(getattr(self, part.name)) for part in fields(self)))
+
+
+class FamilyScore:
+    """The negative log evidence of families plus a penalty for each edge, in nats; lower is better.
+
+    New families are fitted in parallel. Each starts from the best fit with one parent fewer that was known before the
+    call, so that results do not depend on the number of threads. All families of a node have the same number of hidden
+    units, so that their evidences compare.
+
+    Parameters
+    ----------
+    families : Families
+        What is fitted.
+    hidden_units : int
+        The hidden units of every node to start with.
+    most_units : int, optional
+        How far `grow` may double them; by default they stay.
+    noise : {"auto", "gaussian", "student", "free"}
+        The distribution of the standardised residuals (`icdh._node_model.noise`). "auto" is Gaussian until
+        `choose_noise` finds residuals that are not; then every family chooses.
+    n_restarts : int
+        Number of initial weights from which `polish` fits a family.
+    n_jobs : int
+        Threads.
+    clock : Clock, optional
+        Ends fits by raising OutOfTime; by default never.
+
+    Attributes
+    ----------
+    units : list of int
+        The hidden units of every node.
+    noise : str
+        The noise distribution of scores.
+    memory : Memory
+        What is known.
+    """
+
+    def __init__(
+        self,
+        families: Families,
+        *,
+        hidden_units: int,
+        most_units: int | None = None,
+        noise: str,
+        n_restarts: int,
+        n_jobs: int,
+        clock: Clock | None = None,
+    ):
+        self.families, self.clock = families, clock or Clock()
+        self.fewest_units, self.most_units = hidden_units, most_units or hidden_units
+        self.n_restarts, self.n_jobs = n_restarts, n_jobs
+        self.wanted_noise, self.noise = noise, "gaussian" if noise == "auto" else noise
+        self.units = [hidden_units] * len(families)
+        self.linear_gains, self.additive = LinearGains(families), AdditiveModels(families)
+        self.memory = Memory()
+
+    def _take_over(self, other: "FamilyScore") -> None:
+        """Take the settings, units and noise of another score; further variables have the fewest units."""
+        self.fewest_units, self.most_units, self.n_restarts = other.fewest_units, other.most_units, other.n_restarts
+        self.wanted_noise, self.noise = other.wanted_noise, other.noise
+        self.units = other.units + [min(other.units)] * (len(self.families) - len(other.units))
+
+    def on(self, families: Families, clock: Clock | None = None, keep: Iterable[Family] = ()) -> "FamilyScore":
+        """Return the score of families of other observations, or with further causes.
+
+        Parameters
+        ----------
+        families : Families
+            The families; further variables are only causes.
+        clock : Clock, optional
+            Ends fits; by default never.
+        keep : iterable of Family
+            Those whose fit is that to these families, too.
+        """
+        other = FamilyScore(families, hidden_units=1, noise="auto", n_restarts=1, n_jobs=self.n_jobs, clock=clock)
+        other._take_over(self)
+        for family in keep:
+            other.keep(family, self.fit_of(family), self.network_score_of(family))
+        return other
+
+    def copy(self, clock: Clock | None = None) -> "FamilyScore":
+        """Return a score that goes on from what is known here, which stays as it is."""
+        other = self.on(self.families.copy(), clock)
+        other.memory = self.memory.copy()
+        return other
+
+    def with_causes(self, columns: Sequence[Floats], like: Sequence[int], clock: Clock | None = None) -> "FamilyScore":
+        """Return the score of families with further variables that are only causes, and all fits that are known.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray, each of shape (n,)
+            Their values, standardised.
+        like : sequence of int
+            For each, the variable whose price as a cause it has.
+        clock : Clock, optional
+            Ends fits; by default never.
+        """
+        known = [family for family in sorted(self.fitted()) if family in self]
+        return self.on(self.families.with_causes(columns, like), clock, known)
+
+    def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyScore":
+        """Return the score of the families of a graph alone, grown to up to so many units; this one stays as it is.
+
+        Further units describe the effects of a graph better but hardly ever change which graph is best on few
+        observations, so a search may do without them.
+
+        Parameters
+        ----------
+        families : sequence
+            A node and its parents each.
+        most_units : int
+            The limit of the hidden units.
+        """
+        larger, known = self.on(self.families, self.clock, families), self.memory.copy()
+        larger.most_units = most_units
+        larger.memory.large_enough, larger.memory.worse_with_more = known.large_enough, known.worse_with_more
+        larger.grow(families)
+        larger.polish([family for family in families if larger.units[family[0]] > self.units[family[0]]])
+        return larger
+
+    def __call__(self, families: Sequence[Family]) -> list[float]:
+        """Return the score of each family, in nats."""
+        new = [family for family in dict.fromkeys(families) if family not in self]
+        starts = [self._start_of(family) for family in new]
+        for family, fit in zip(new, self.run("fitting families", self.fit, new, starts), strict=True):
+            self.keep(family, fit)
+        return [self.score_of(family) for family in families]
+
+    def __contains__(self, family: Family) -> bool:
+        return self._key(family) in self.memory.fits
+
+    def _key(self, family: Family) -> Key:
+        return family, self.units[family[0]]
+
+    def _start_of(self, family: Family) -> Start:
+        known = self.memory.parents.get(family[0], ())
+        return warm_start(self.families, family, self.units[family[0]], self.known_fit, known)
+
+    def fit(self, family: Family, start: Start = COLD) -> NodeFit:
+        """Return a new fit of a family, which is not kept."""
+        self.clock.check()
+        return self.families.fit(family, self.units[family[0]], start)
+
+    def fit_twice_the_units(self, family: Family) -> NodeFit:
+        """Return a fit of a family that was scored with twice the units, which is not kept."""
+        self.clock.check()
+        return self.families.fit_twice_the_units(family, self.fit_of(family))
+
+    def known_fit(self, family: Family) -> NodeFit | None:
+        """Return the fit of a family; None if it has none."""
+        return self.memory.fits.get(self._key(family))
+
+    def fit_of(self, family: Family) -> NodeFit:
+        """Return the fit of a family that was scored."""
+        return self.memory.fits[self._key(family)]
+
+    def score_of(self, family: Family) -> float:
+        """Return the score of a family that has a fit: the lowest of its network, linear and additive model."""
+        return min(self._scores_by_model(family).values())
+
+    def _scores_by_model(self, family: Family) -> dict[str, float]:
+        baselines = {model: self.baseline_score_of(family, model) for model in ("linear", "additive")}
+        return {"network": self.network_score_of(family), **baselines}
+
+    def baseline_score_of(self, family: Family, model: str) -> float:
+        """Return the score that a family has by its "linear" or "additive" model.
+
+        It is infinite if the family has none, or no parents.
+        """
+        key = model, family, self.noise
+        if key not in self.memory.baselines:
+            score = self.families.linear_score if model == "linear" else self.additive.score
+            self.memory.baselines[key] = score(family, self.noise)
+        return self.memory.baselines[key]
+
+    def model_of(self, family: Family) -> str:
+        """Return which model of a family scores best: "network", "linear" or "additive"."""
+        self([family])
+        scores = self._scores_by_model(family)
+        return min(scores, key=lambda model: scores[model])
+
+    def network_score_of(self, family: Family) -> float:
+        """Return the score that a family has by its fit."""
+        key = self._key(family), self.noise
+        if key not in self.memory.scores:
+            self.memory.scores[key] = self.score_by(family, self.fit_of(family))
+        return self.memory.scores[key]
+
+    def score_by(self, family: Family, fit: NodeFit) -> float:
+        """Return the score that a family has by a fit of its network."""
+        return self.families.score(family, fit, self.noise)
+
+    def keep(self, family: Family, fit: NodeFit, score: float | None = None) -> None:
+        """Keep a fit if it is better than the known one; its own score is computed if not given."""
+        self.clock.check()
+        score = self.score_by(family, fit) if score is None else score
+        if family not in self or score < self.network_score_of(family):
+            self.memory.fits[self._key(family)] = fit
+            node, parents = family
+            self.memory.parents[node] = tuple(dict.fromkeys([*self.memory.parents.get(node, ()), parents]))
+            for noise in NOISE_DISTRIBUTIONS:
+                self.memory.scores.pop((self._key(family), noise), None)  # those of the fit before
+                self.memory.estimates.pop((self._key(family), noise), None)
+            self.memory.scores[self._key(family), self.noise] = score
+
+    def gain_estimates(self, family: Family) -> Floats:
+        """Return estimates of the gain of every change of a family's parents, by whichever model gains more."""
+        key = self._key(family), self.noise
+        if key not in self.memory.estimates:
+            score = self([family])[0]
+            self.clock.check()
+            (estimates,) = self.run("estimating gains", self.families.gain_estimates, [family], [self.fit_of(family)])
+            if self.families.responses[family[0]].gaussian is not None:
+                estimates = np.maximum(estimates, self._linear_estimates(family, score))
+            self.memory.estimates[key] = estimates
+        return self.memory.estimates[key]
+
+    def _linear_estimates(self, family: Family, score: float) -> Floats:
+        """Return estimates of the gain of every change of a family's parents that makes its model linear."""
+        node, parents = family
+        behind = self.baseline_score_of(family, "linear") - score if parents else 0.0
+        penalties = self.families.edge_penalty[:, node]
+        estimates: Floats = TUNING.optimism * (self.linear_gains(node, parents) + penalties) - penalties - behind
+        for parent in parents:
+            fewer = node, tuple(k for k in parents if k != parent)
+            estimates[parent] = score - self.baseline_score_of(fewer, "linear")
+        return estimates
+
+    def residuals(self, family: Family) -> Floats:
+        """Return the standardised residuals of a family that was scored, one for each observation that counts."""
+        return self.families.residuals(family, self.fit_of(family))[0][0]
+
+    def noise_of(self, family: Family) -> str:
+        """Return the noise distribution of a family that was scored; see `Families.noise_of`."""
+        return self.families.noise_of(family, self.fit_of(family), self.noise)
+
+    def fitted(self) -> set[Family]:
+        """Return the families that have a fit, of any number of units."""
+        return {family for family, _ in self.memory.fits}
+
+    def run(self, task: str, function: Callable[..., Result], *arguments: Sequence[object]) -> list[Result]:
+        """Return the results of a function for each of these arguments, on all threads; the clock is told the task."""
+        self.clock.begin(task, len(arguments[0]))
+        listens = self.families.n_observations > TUNING.slow_observations and len(arguments[0]) > 0
+        return map_on_threads(function, arguments, self.n_jobs, self.clock.part_done, listens=listens)
+
+    def limit(self, clock: Clock) -> None:
+        """Let another clock end fits."""
+        self.clock = clock
+
+    def grow(self, families: Sequence[Family]) -> bool:
+        """Double the hidden units of the nodes of a graph while that gains; return whether any node grew.
+
+        Units are never taken back, so a search that grows them comes to an end.
+        """
+        self(families)
+        grown = False
+        while families := [family for family in families if self._may_grow(family)]:
+            fits = self.run("fitting families with more hidden units", self.fit_twice_the_units, families)
+            for family, fit in zip(families, fits, strict=True):
+                gain = self.fit_of(family).evidence - fit.evidence
+                if gain < 0.0:
+                    self.memory.worse_with_more.add((self.units[family[0]], family))
+                if gain > TUNING.growth_gain:
+                    grown = True
+                    self.units[family[0]] = fit.hidden_units
+                    self.keep(family, fit)
+                else:
+                    self.memory.large_enough.add(family)
+        return grown
+
+    def _may_grow(self, family: Family) -> bool:
+        node, parents = family
+        few = 2 * self.units[node] <= self.most_units and self.families.responses[node].ordered
+        tried = family in self.memory.large_enough or self._is_like_a_worse_one(family)
+        return bool(parents) and few and not tried
+
+    def _is_like_a_worse_one(self, family: Family) -> bool:
+        """Return whether twice the units lowered the evidence of a family with nearly the same parents.
+
+        Of 171 such families of simulated tables one gained more than ``TUNING.growth_gain``, and that was 8 nats.
+        """
+        node, parents = family
+        return any(
+            effect == node and units == self.units[node] and len({*parents} ^ {*causes}) <= TUNING.few_differences
+            for units, (effect, causes) in self.memory.worse_with_more
+        )
+
+    def polish(self, families: Sequence[Family]) -> None:
+        """Fit families from further initial weights, and the best fit of each to a finer tolerance.
+
+        Each is polished once for its hidden units and noise distribution. A family of a node that has grown is polished
+        from its fit alone while a search compares graphs: such fits are expensive, and half of their units began at
+        random. Once a graph is found they get all initial weights, too.
+        """
+        with_parents = {family: (family, self.units[family[0]], self.noise) for family in families if family[1]}
+        new = [family for family, key in with_parents.items() if key not in self.memory.polished]
+        self(new)
+        self.fit_again(new, [1 if self._is_large(family) else self.n_restarts for family in new])
+        self.memory.polished.update(with_parents.values())
+
+    def _restart_large(self, families: Sequence[Family]) -> None:
+        """Fit the families of nodes that have grown from all initial weights, each once."""
+        large = {family: self._key(family) for family in families if family[1] and self._is_large(family)}
+        new = [family for family, key in large.items() if key not in self.memory.restarted]
+        self.fit_again(new, [self.n_restarts] * len(new))
+        self.memory.restarted.update(large.values())
+
+    def _is_large(self, family: Family) -> bool:
+        return self.units[family[0]] > self.fewest_units
+
+    def fit_again(self, families: Sequence[Family], n_starts: Sequence[int]) -> None:
+        """Fit families from so many initial weights each, and keep what is better."""
+        results = self.run("fitting families from further weights", self._polished_fits, families, n_starts)
+        for family, fits in zip(families, results, strict=True):
+            for fit, score in fits:
+                self.keep(family, fit, score)
+
+    def _polished_fits(self, family: Family, n_starts: int) -> list[tuple[NodeFit, float]]:
+        """Return fits from further cold starts, and the best of all fits at a finer tolerance; each with its score."""
+        # Once families choose their noise, a cold start that lost to a better Gaussian fit may win.
+        first = 0 if self.noise == "auto" else 1
+        fits = [self.fit(family, Start(seed=self.families.random_state + k)) for k in range(first, n_starts)]
+        scored = [(fit, self.score_by(family, fit)) for fit in fits]
+        best, _ = min([(self.fit_of(family), self.network_score_of(family)), *scored], key=lambda pair: pair[1])
+        if not best.succeeded:
+            return scored
+        finer = self.fit(family, Start(best.theta, best.precision, tol=TUNING.fine_tolerance))
+        return [*scored, (finer, self.score_by(family, finer))]
+
+    def choose_noise(self, families: Sequence[Family]) -> bool:
+        """Let every family choose its noise if those of a found graph ask for it; return whether scores changed.
+
+        A wrong graph and too few hidden units leave structure in the residuals, and that looks like heavy tails. So the
+        choice comes last, and a few residuals that are not Gaussian do not decide it. On tables of Gaussian noise
+        nearly always one variable of ten or none has such residuals, on tables of Laplace noise eight or nine.
+        """
+        self(families)
+        self._restart_large(families)
+        if self.noise == self.wanted_noise:
+            return False
+        continuous = [family for family in families if self.families.responses[family[0]].density is not None]
+        denials = [self.families.denies_gaussian_noise(family, self.fit_of(family)) for family in continuous]
+        if not any(denials) or np.mean(denials) <= TUNING.few_denials:
+            return False
+        self.noise = "auto"
+        return True
+
+    def describes_well(self, family: Family) -> bool:
+        """Return whether a number has enough hidden units, and noise above the floor of the variance.
+
+        Units that grew up to their limit would grow further; noise below the floor tells no direction.
+        """
+        node = family[0]
+        grown, density = 2 * self.units[node] > self.most_units, self.families.responses[node].density
+        return density is not None and not grown and self.families.resolves_noise(family, self.fit_of(family))
+
+
+class WholeScore(FamilyScore):
+    """The score of families on all observations, each fit continued from one to a subsample.
+
+    A variable may have fits of the subsample's hidden units, and of twice as many.
+
+    Parameters
+    ----------
+    subsample : FamilyScore
+        The score on a subsample.
+    """
+
+    def __init__(self, subsample: FamilyScore):
+        families, n_jobs, clock = subsample.families.whole, subsample.n_jobs, subsample.clock
+        super().__init__(families, hidden_units=1, noise="auto", n_restarts=1, n_jobs=n_jobs, clock=clock)
+        self._take_over(subsample)
+        self.subsample = subsample
+        self._doubled: set[Family] = set()
+
+    def copy(self, clock: Clock | None = None) -> "WholeScore":
+        """Return a score that goes on from what is known here, which stays as it is."""
+        other = WholeScore(self.subsample.copy(clock))
+        other.units, other.noise, other.memory = list(self.units), self.noise, self.memory.copy()
+        other._doubled = set(self._doubled)
+        return other
+
+    def limit(self, clock: Clock) -> None:
+        """Let another clock end fits."""
+        self.clock = self.subsample.clock = clock
+
+    def __call__(self, families: Sequence[Family]) -> list[float]:
+        """Return the score of each family, in nats; lower is better."""
+        self.subsample([family for family in dict.fromkeys(families) if family not in self])
+        return super().__call__(families)
+
+    def polish(self, families: Sequence[Family]) -> None:
+        """Fit the families that lack a parent of others with twice the units.
+
+        On so many observations misfit pays for edges. Twice the units mend a part of it: a parent has to gain more.
+        """
+        fewer = [
+            (node, causes)
+            for node, causes in families
+            if causes and any(node == effect and {*causes} < {*parents} for effect, parents in families)
+        ]
+        new = [family for family in fewer if family not in self._doubled]
+        self(new)
+        fits = self.run("fitting families with more hidden units", self.fit_twice_the_units, new)
+        for family, fit in zip(new, fits, strict=True):
+            self.keep(family, fit)
+        self._doubled.update(new)
+
+    def grow(self, families: Sequence[Family]) -> bool:
+        """Return False: only `polish` tries more units."""
+        return False
+
+    def choose_noise(self, families: Sequence[Family]) -> bool:
+        """Return False: the noise distribution is that of the subsample."""
+        return False
+
+    def _start_of(self, family: Family) -> Start:
+        begun = self.subsample.fit_of(family)
+        start = Start(begun.theta, begun.precision) if begun.succeeded else COLD
+        return start._replace(precision_updates=0, max_steps=50)  # for outliers it would take hundreds
+
+
+class QuickScore(FamilyScore):
+    """The score of families when time is over: known fits where there are any, else few observations.
+
+    Families that are asked for together are compared on the same observations: all, if all of them have a fit to all.
+
+    Parameters
+    ----------
+    known : FamilyScore
+        The fits from before.
+    """
+
+    def __init__(self, known: FamilyScore):
+        super().__init__(known.families, hidden_units=1, noise="auto", n_restarts=1, n_jobs=known.n_jobs)
+        self._take_over(known)
+        self.known, self.quick = known, quick_score(known)
+        self.share = self.quick.families.counts() / known.families.counts()
+
+    def __call__(self, families: Sequence[Family]) -> list[float]:
+        """Return the score of each family, in nats; lower is better."""
+        if all(family in self.known for family in families):
+            return self.known(families)
+        return [score / self.share[node] for score, (node, _) in zip(self.quick(families), families, strict=True)]
+
+    def fit_of(self, family: Family) -> NodeFit:
+        """Return the fit of a family that was scored."""
+        return (self.known if family in self.known else self.quick).fit_of(family)
+
+    def noise_of(self, family: Family) -> str:
+        """Return the noise distribution of a family that was scored."""
+        return (self.known if family in self.known else self.quick).noise_of(family)
+
+
+def quick_score(scores: FamilyScore) -> FamilyScore:
+    """Return the score on a few of the observations, without a limit of time."""
+    return scores.on(scores.families.subsample(QUICK_OBSERVATIONS))
+
+
+def warm_start(
+    families: Families,
+    family: Family,
+    hidden_units: int,
+    known_fit: Callable[[Family], NodeFit | None],
+    known_parents: Iterable[tuple[int, ...]],
+) -> Start:
+    """Return the best known fit of a neighbouring family as a start; a cold one if there is none.
+
+    The best one with a parent fewer comes first; the weights of the further parent are zero. Most families of a node
+    that has just got more hidden units have only neighbours with a parent more; the weights of that parent are left
+    out. The prior's precisions are taken over: from their initial values all weights would shrink and grow again.
+
+    Parameters
+    ----------
+    families : Families
+        What is fitted.
+    family : tuple
+        The node and its parents.
+    hidden_units : int
+        m.
+    known_fit : callable
+        Returns the fit of a family, None if it has none.
+    known_parents : iterable of tuple
+        The parents that the node was fitted with: few, where there are many variables.
+    """
+    node, parents = family
+    if not parents:
+        return COLD
+    fewer = [((node, parents[:k] + parents[k + 1 :]), parents[k]) for k in range(len(parents))]
+    if best := _best_known(fewer if len(parents) > 1 else [], known_fit):
+        fit, new = best
+        weights = families.weights_of(new, parents, hidden_units)
+        theta = np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start))
+        return Start(theta, fit.precision)
+    more = [other for other in known_parents if len(other) == len(parents) + 1 and {*parents} < {*other}]
+    if best := _best_known([((node, other), min({*other} - {*parents})) for other in more], known_fit):
+        fit, new = best
+        theta = np.delete(fit.theta, families.weights_of(new, parents, hidden_units))
+        return Start(theta, fit.precision)
+    return COLD
+
+
+def _best_known(
+    neighbours: Iterable[tuple[Family, int]], known_fit: Callable[[Family], NodeFit | None]
+) -> tuple[NodeFit, int] | None:
+    """Return the best known fit among families that are each given with a variable, and that variable."""
+    fits = ((known_fit(family), variable) for family, variable in neighbours)
+    known = [(fit, variable) for fit, variable in fits if fit is not None and fit.succeeded]
+    return min(known, key=lambda pair: pair[0].evidence, default=None)
