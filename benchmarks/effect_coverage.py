@@ -91,7 +91,7 @@ def doubleml(drawn: Drawn, learner: str, of_treated: bool):
         of_number, of_label = HistGradientBoostingRegressor(max_iter=100), HistGradientBoostingClassifier(max_iter=100)
     else:
         before = [StandardScaler(), PolynomialFeatures(2, include_bias=False), StandardScaler()]
-        of_number = make_pipeline(*before, LassoCV(cv=3, n_alphas=30))
+        of_number = make_pipeline(*before, LassoCV(cv=3, alphas=30))
         of_label = make_pipeline(
             *before, LogisticRegressionCV(Cs=8, cv=3, l1_ratios=(1.0,), solver="saga", max_iter=300)
         )

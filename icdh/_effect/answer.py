@@ -168,7 +168,7 @@ def effect(
             raise TypeError(f"{option('adjust', 'posterior')} needs a fitted HNMSearch as {option('model')}, or none")
         graphs = posterior(model, random_state=seed)
         sets = parent_sets(graphs.graphs, graphs.weights, source, goal)
-        answers, warnings = [asked.over_graphs(sets, *pair) for pair in pairs], []
+        answers, warnings = [asked.over_graphs(sets, *pair) for pair in pairs], list[str]()
     else:
         covariates, warnings = _covariates(adjust, _model_of(model), table, source, goal)
         warnings += notes_on_tiers(Knowledge.of(knowledge), table.names, source, covariates)
@@ -359,22 +359,23 @@ class _Question:
         curve = self._curve(Slope(sample), unit) if self.is_number else None
         lower, upper = estimate.interval(self.level)
         nearest = 0.0 if lower <= 0.0 <= upper else min(abs(lower), abs(upper))
+        compared: tuple[Hashable, ...] = ("all",) if self.is_slope or pair is None else pair[2:]
         cause = sample.cause if self.is_slope or pair is None else (sample.cause == pair.high) * 1.0
         strengths = [
-            Strength(name, *strength, multiple_of(strength, estimate.value, estimate.scale))
-            for name, strength in zip(names, observed_strengths(sample, cause).tolist(), strict=True)
+            Strength(name, r_y, r_d, multiple_of(r_y, r_d, estimate.value, estimate.scale))
+            for name, (r_y, r_d) in zip(names, observed_strengths(sample, cause).tolist(), strict=True)
         ]
         answer = Effect(
-            *self._about(sample, unit, pair, outcome[0]),
-            self._estimand(pair, outcome[0], estimate.share, curve),
-            estimate.value,
-            lower,
-            upper,
+            **self._about(sample, unit, pair, outcome[0]),
+            estimand=self._estimand(pair, outcome[0], estimate.share, curve),
+            estimate=estimate.value,
+            lower=lower,
+            upper=upper,
             bounds=estimate.bounds,
             curve=curve,
             adjusted=tuple(names),
             target_share=estimate.share,
-            effective_rows=dict(zip(["all"] if self.is_slope else pair[2:], estimate.effective, strict=True)),
+            effective_rows=dict(zip(compared, estimate.effective, strict=True)),
             robustness_value=robustness_value(estimate.value, estimate.scale),
             robustness_value_interval=robustness_value(nearest, estimate.scale),
             scale=estimate.scale,
@@ -394,14 +395,18 @@ class _Question:
             return self._estimate(sample, pair).times(unit)
 
         found = mixture(sets, given, self.level)
-        about = self._about(*self._sample([], pair, outcome[1]), pair, outcome[0])
-        estimand = f"{self._estimand(pair, outcome[0], 1.0, None)}, averaged over graphs"
-        notes = (f"graphs of probability {found.unanswered:.2f} give no answer, and are left out",)
-        notes = notes if found.unanswered > 0.01 else ()
-        ends = found.value, found.lower, found.upper
-        return Effect(*about, estimand, *ends, probability_of_effect=found.probability, notes=notes)
+        left_out = f"graphs of probability {found.unanswered:.2f} give no answer, and are left out"
+        return Effect(
+            **self._about(*self._sample([], pair, outcome[1]), pair, outcome[0]),
+            estimand=f"{self._estimand(pair, outcome[0], 1.0, None)}, averaged over graphs",
+            estimate=found.value,
+            lower=found.lower,
+            upper=found.upper,
+            probability_of_effect=found.probability,
+            notes=(left_out,) if found.unanswered > 0.01 else (),
+        )
 
-    def _about(self, sample: Sample, unit: float, pair: Contrast | None, outcome: str) -> tuple[Any, ...]:
+    def _about(self, sample: Sample, unit: float, pair: Contrast | None, outcome: str) -> dict[str, Any]:
         """Return the first fields of an answer: the question, and the estimate without adjustment."""
         y, d, names = sample.effect * unit, sample.cause, self.table.names
         if self.is_slope or pair is None:
@@ -409,8 +414,8 @@ class _Question:
             unadjusted *= pair.high - pair.low if pair is not None and self.is_number else 1.0
         else:
             unadjusted = float(y[d == pair.high].mean() - y[d == pair.low].mean())
-        contrast = None if pair is None else pair[2:]
-        return names[self.cause], names[self.effect], contrast, outcome, self.level, y.size, unadjusted
+        question = {"cause": names[self.cause], "effect": names[self.effect], "outcome": outcome, "level": self.level}
+        return question | {"contrast": pair and pair[2:], "n_rows": y.size, "unadjusted": unadjusted}
 
     def _estimand(self, pair: Contrast | None, outcome: str, share: float, curve: Curve | None) -> str:
         cause, effect = (printable(self.table.names[k]) for k in (self.cause, self.effect))
@@ -432,10 +437,10 @@ class _Question:
         shares = np.linspace(0.05, 0.95, CURVE_POINTS)
         values = np.unique(np.quantile(self.table.values[self.cause], shares))
         steps = [slope.step(float(values[0]), float(value)).times(unit) for value in values]
-        ends = np.array([step.interval(self.level) for step in steps]).T
         line = slope.per_unit().times(unit)
-        straight = Interval(line.value, *line.interval(self.level))
-        return Curve(values, np.array([step.value for step in steps]), *ends, straight, slope.bend())
+        lower, upper = np.array([step.interval(self.level) for step in steps]).T
+        straight, change = Interval(line.value, *line.interval(self.level)), np.array([step.value for step in steps])
+        return Curve(values, change, lower, upper, straight, slope.bend())
 
     def dependence(self, covariates: Sequence[int], influence: Floats) -> Iterator[str]:
         """Yield warnings if rows that the interval counts as independent are not, the clearest first."""

@@ -125,9 +125,10 @@ class Difference:
         """Return the mean effect of rows that are kept, and the largest share of one row in the weights of a value."""
         parts = [self._of_split(*fit, kept) for fit in zip(*self._fits, strict=True)]
         values, influences, effective, others = (
-            np.mean([part[k] for part in parts], axis=0) for k in range(len(_Means._fields))
+            sum(part[k] for part in parts) / len(parts) for k in range(len(_Means._fields))
         )
-        influence, heaviest = influences[1] - influences[0], float(others[0])
+        influence: Floats = influences[1] - influences[0]
+        heaviest = float(others[0])
         error = clustered_error(influence, self.sample.groups) / int(np.count_nonzero(kept & self._members))
         n_groups = math.inf if self.sample.groups is None else np.count_nonzero(np.bincount(self.sample.groups))
         degrees = max(min(float(effective.min()), n_groups) - 1.0, 1.0)

@@ -17,7 +17,7 @@ Pensar, Talvitie, Hyttinen, Koivisto: "A Bayesian approach for estimating causal
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +69,9 @@ def parent_sets(drawn: Mask, weights: Floats, cause: int, effect: int) -> dict[t
     return sets
 
 
-def mixture(sets: dict[tuple[int, ...], float], answer: Callable[[tuple[int, ...]], Estimate], level: float) -> Mixture:
+def mixture(
+    sets: Mapping[tuple[int, ...], float], answer: Callable[[tuple[int, ...]], Estimate], level: float
+) -> Mixture:
     """Return the mixture of the estimates that sets of parents give, and of zero.
 
     Parameters

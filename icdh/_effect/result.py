@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from icdh._ground.arrays import Floats, Foreign
 from icdh._ground.labels import aligned, listed, printable
+from icdh._ground.result import Result
 from icdh._ground.shell import shell
 from icdh._model.effects import shown
-from icdh.exceptions import import_extra
 
 
 class Interval(NamedTuple):
@@ -81,7 +81,7 @@ class Strength(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Effect:
+class Effect(Result):
     """What `icdh.effect` answers.
 
     Attributes
@@ -182,18 +182,11 @@ class Effect:
         further = {"difference": self.difference, "per_unit": self.per_unit}
         return {name: _plain(value) for name, value in (asdict(self) | further).items()}
 
-    def to_frame(self) -> Foreign:
-        """Return the numbers as a pandas DataFrame, one row for each pair of labels.
-
-        Raises
-        ------
-        MissingExtraError
-            If pandas is not installed.
-        """
-        kept = ["cause", "effect", "outcome", "estimate", "lower", "upper", "unadjusted", "target_share"]
+    def records(self) -> list[dict[str, object]]:
+        """Return the numbers, a dict for each pair of labels."""
+        kept = ["cause", "effect", "change", "outcome", "estimate", "lower", "upper", "unadjusted", "target_share"]
         kept += ["robustness_value", "robustness_value_interval", "probability_of_effect"]
-        rows = [{"change": each.change} | {name: getattr(each, name) for name in kept} for each in (self, *self.others)]
-        return import_extra("pandas", "dataframe").DataFrame(rows, columns=[*kept[:2], "change", *kept[2:]])
+        return [{name: getattr(each, name) for name in kept} for each in (self, *self.others)]
 
     @property
     def change(self) -> str:
@@ -221,8 +214,6 @@ class Effect:
         table += [(f"{each.outcome} {each.change}".strip(), str(each.interval)) for each in self.others]
         return "\n".join([*lines, *aligned(table), *self._robustness(), *(f"! {note}" for note in self.notes)])
 
-    __str__ = summary
-
     def _robustness(self) -> list[str]:
         """Return the line about a hidden cause, if it is known what one would do."""
         if not math.isfinite(self.robustness_value):
@@ -235,7 +226,7 @@ class Effect:
 
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""
-        return f"<pre>{escape(self.summary())}</pre>"
+        return f"<pre>{escape(str(self))}</pre>"
 
     def plot(self, ax: Foreign = None) -> Foreign:
         """Draw curve or estimates, and what a hidden cause would do; needs the extra ``[plot]``.

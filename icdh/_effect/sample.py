@@ -19,7 +19,6 @@ Kish: "Survey Sampling", 1965, Section 11.7 (effective rows).
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -71,25 +70,18 @@ class Sample:
         """Return selected rows; groups are numbered in the order of their first rows."""
         groups = None if self.groups is None else _numbered(self.groups[rows])
         within = tuple(_numbered(labels[rows]) for labels in self.within)
-        columns = {"effect": self.effect[rows], "cause": self.cause[rows], "covariates": self.covariates[:, rows]}
-        return replace(self, **columns, groups=groups, within=within)
+        columns = self.effect[rows], self.cause[rows], self.covariates[:, rows]
+        return Sample(*columns, self.has_labels, groups, within, self.seed)
 
-    def with_covariates(self, chosen: Sequence[int]) -> "Sample":
-        """Return the sample with some of its covariates."""
-        labels = tuple(self.has_labels[k] for k in chosen)
-        return replace(self, covariates=self.covariates[list(chosen)], has_labels=labels)
-
-    def folds(self, strata: Floats | None = None, n_splits: int | None = None) -> list[Integers]:
+    def folds(self, strata: Floats | None = None) -> list[Integers]:
         """Return the fold of every row, in each of several splits: whole groups, or evenly in every stratum."""
         n, rng, splits = self.effect.size, np.random.default_rng(self.seed), []
-        if not len(self.covariates):
-            return [np.zeros(n, dtype=np.int64)]
-        for _ in range(n_splits or (N_SPLITS if n <= FEW_ROWS else 1)):
+        for _ in range(N_SPLITS if n <= FEW_ROWS and len(self.covariates) else 1):
+            folds = np.zeros(n, dtype=np.int64)
             if self.groups is not None:
-                splits.append((rng.permutation(self.groups.max() + 1) % N_FOLDS)[self.groups])
-                continue
-            folds = np.empty(n, dtype=np.int64)
-            folds[np.lexsort((rng.random(n), np.zeros(n) if strata is None else strata))] = np.arange(n) % N_FOLDS
+                folds = (rng.permutation(self.groups.max() + 1) % N_FOLDS)[self.groups]
+            else:
+                folds[np.lexsort((rng.random(n), folds if strata is None else strata))] = np.arange(n) % N_FOLDS
             splits.append(folds)
         return splits
 
@@ -141,11 +133,10 @@ class Estimate:
 
     def times(self, factor: float) -> "Estimate":
         """Return the estimate in another unit."""
-        ends = None if self.bounds is None else (factor * self.bounds[0], factor * self.bounds[1])
-        bounds = None if ends is None else (min(ends), max(ends))
-        size = abs(factor)
-        changed = {"error": size * self.error, "scale": size * self.scale, "bounds": bounds}
-        return replace(self, value=factor * self.value, **changed)
+        bounds = None if self.bounds is None else (factor * self.bounds[0], factor * self.bounds[1])
+        bounds = bounds if bounds is None or factor > 0.0 else bounds[::-1]
+        error, scale = abs(factor) * self.error, abs(factor) * self.scale
+        return replace(self, value=factor * self.value, error=error, scale=scale, bounds=bounds)
 
 
 def effective_rows(weights: Floats) -> float:
@@ -174,18 +165,17 @@ def observed_strengths(sample: Sample, cause: Floats) -> Floats:
     def errors(splines: Splines) -> Floats:
         return np.array([splines.error(effect, cause), splines.error(cause)])
 
-    whole = errors(sample.splines)
     rest = np.array([errors(sample.splines.without(k)) for k in range(len(sample.covariates))]).reshape(-1, 2)
-    return np.maximum(1.0 - whole / np.maximum(rest, 1e-300), 0.0)
+    strengths: Floats = np.maximum(1.0 - errors(sample.splines) / np.maximum(rest, 1e-300), 0.0)
+    return strengths
 
 
-def multiple_of(strength: Floats, estimate: float, scale: float) -> float:
+def multiple_of(r_y: float, r_d: float, estimate: float, scale: float) -> float:
     """Return how many times as strong as an observed cause of strength (r_y, r_d) a hidden one must be to explain all.
 
     The multiple k solves k^2 r_y r_d / (1 - k r_d) = (estimate / S)^2; infinite if it would have to explain more than
     all of the effect.
     """
-    r_y, r_d = map(float, strength)
     if not r_y * r_d > 0.0 or not scale > 0.0:
         return math.inf
     squared = (estimate / scale) ** 2

@@ -81,7 +81,8 @@ class Slope:
 
     @cached_property
     def _scales(self) -> Floats:
-        return self._terms(self.sample.cause).std(axis=0)
+        scales: Floats = self._terms(self.sample.cause).std(axis=0)
+        return scales
 
     @cached_property
     def _residuals(self) -> tuple[Floats, Floats]:
@@ -162,7 +163,7 @@ class Slope:
 
     def _misfit(self) -> float:
         """Return by how many errors residuals of the effect go with those of the cause in neighbouring rows."""
-        from scipy.spatial import cKDTree
+        from scipy.spatial import KDTree
 
         n, lines = self.sample.effect.size, self.sample.splines.lines
         if not lines.size or self.sample.within or n <= NEIGHBOURS:
@@ -171,6 +172,6 @@ class Slope:
         y, d = (np.mean(part, axis=0)[rows] for part in (self._residuals[0], self._residuals[1][..., 0]))
         jitter = 1e-6 * np.random.default_rng(0).normal(size=(rows.size, lines.shape[1]))
         places = lines[rows] + jitter  # so that equal rows are neighbours in no order
-        near = cKDTree(places).query(places, k=NEIGHBOURS + 1)[1][:, 1:]
+        near = KDTree(places).query(places, k=NEIGHBOURS + 1)[1][:, 1:]
         together = (y - self._line.theta[0] * d) * d[near].mean(axis=1)
         return abs(float(together.mean())) / max(float(together.std()) / math.sqrt(rows.size), 1e-300)

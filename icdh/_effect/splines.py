@@ -19,6 +19,7 @@ Newey, Robins: "Cross-fitting and fast remainder rates for semiparametric estima
 """
 
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
@@ -42,7 +43,8 @@ def natural_spline(x: Floats, knots: Floats) -> Floats:
 
 def spline_knots(x: Floats, n_inner: int) -> Floats:
     """Return the ends of a column, and so many quantiles between 5 and 95 %, different ones alone."""
-    return np.unique([x.min(), *np.quantile(x, np.linspace(0.05, 0.95, n_inner)), x.max()])
+    knots: Floats = np.unique(np.quantile(x, [0.0, *np.linspace(0.05, 0.95, n_inner), 1.0]))
+    return knots
 
 
 def standardised(values: Floats) -> Floats:
@@ -97,30 +99,28 @@ class Splines:
     """
 
     def __init__(self, covariates: Floats, has_labels: Sequence[bool], within: Sequence[Integers] = ()):
-        lines, curves, owners = [], [], []
+        n, lines, curves = covariates.shape[1], [], []
         for x, is_label in zip(covariates, has_labels, strict=True):
-            if is_label:
-                lines.append((x[:, np.newaxis] == np.unique(x)) * 1.0)
-                curves.append(np.empty((x.size, 0)))
-                continue
             scores = normal_scores(x) if (is_heavy := bool(is_heavy_tailed(x))) else x
-            knots = spline_knots(scores, 3 if x.size < MANY_ROWS else 5)
-            curved = natural_spline(scores, knots) if knots.size > 2 else np.empty((x.size, 0))
-            lines.append(x[:, np.newaxis])
-            curves.append(np.column_stack([scores, curved]) if is_heavy else curved)
-        owners = [(k,) for parts in (lines, curves) for k, part in enumerate(parts) for _ in part.T]
-        design = [np.empty((covariates.shape[1], 0)), *lines, *curves]
+            knots = spline_knots(scores, 3 if n < MANY_ROWS else 5)
+            lines.append((x[:, np.newaxis] == np.unique(x)) * 1.0 if is_label else x[:, np.newaxis])
+            curved = [scores[:, np.newaxis]] * is_heavy + [natural_spline(scores, knots)] * (knots.size > 2)
+            curves.append(np.column_stack([np.empty((n, 0)), *curved * (not is_label)]))
+        owners: list[tuple[int, ...]] = [(k,) for part in (lines, curves) for k, own in enumerate(part) for _ in own.T]
         n_lines = sum(part.shape[1] for part in lines)
+        columns = np.column_stack([np.empty((n, 0)), *lines, *curves])
         if n_lines <= MOST_IN_PRODUCTS:
-            short = np.clip(standardised(np.column_stack(design[: 1 + len(lines)])), -4.0, 4.0)
+            short = np.clip(standardised(columns[:, :n_lines]), -4.0, 4.0)
             pairs = [(i, j) for i in range(n_lines) for j in range(i) if owners[i] != owners[j]]
-            design += [short[:, [i]] * short[:, [j]] for i, j in pairs]
+            columns = np.column_stack([columns, *(short[:, i] * short[:, j] for i, j in pairs)])
             owners += [owners[i] + owners[j] for i, j in pairs]
-        columns = standardised(demeaned(np.column_stack(design), within))
-        varies = columns.any(axis=0)
-        self._design = columns[:, varies]
-        self._is_curve = (np.arange(varies.size) >= n_lines)[varies]
-        self._owners = [owner for owner, kept in zip(owners, varies, strict=True) if kept]
+        self._design = standardised(demeaned(columns, within))
+        self._is_curve, self._owners = np.arange(len(owners)) >= n_lines, owners
+        self._keep(np.abs(self._design).max(axis=0, initial=0.0) > 0.0)
+
+    def _keep(self, kept: Mask) -> None:
+        self._design, self._is_curve = self._design[:, kept], self._is_curve[kept]
+        self._owners = [owner for owner, is_kept in zip(self._owners, kept.tolist(), strict=True) if is_kept]
 
     @property
     def lines(self) -> Floats:
@@ -129,9 +129,8 @@ class Splines:
 
     def without(self, covariate: int) -> "Splines":
         """Return the regression that knows nothing of one covariate."""
-        rest, kept = object.__new__(Splines), np.array([covariate not in owner for owner in self._owners], dtype=bool)
-        rest._design, rest._is_curve = self._design[:, kept], self._is_curve[kept]
-        rest._owners = [owner for owner in self._owners if covariate not in owner]
+        rest = copy(self)
+        rest._keep(np.array([covariate not in owner for owner in self._owners], dtype=bool))
         return rest
 
     def error(self, target: Floats, beside: Floats | None = None) -> float:
@@ -169,11 +168,13 @@ class Splines:
             return np.full(is_one.size, is_one.mean())
         from scipy.special import expit
 
-        target, predicted = is_one * 1.0, np.empty(is_one.size)
+        target: Floats = is_one * 1.0
+        predicted = np.empty(is_one.size)
 
         def fitted(train: Mask, at: Mask, penalty: float, scale: Floats) -> Floats:
-            theta = _logit(self._design[train] / scale, target[train], penalty)
-            logits: Floats = theta[0] + self._design[at] / scale @ theta[1:]
+            design: Floats = self._design / scale
+            theta = _logit(design[train], target[train], float(penalty))
+            logits: Floats = theta[0] + design[at] @ theta[1:]
             return logits
 
         def deviance(penalty: float, scale: Floats) -> float:

@@ -400,9 +400,9 @@ def test_the_robustness_value_brings_the_estimate_to_zero():
     r = robustness_value(2.0, 5.0)
     assert 5.0 * np.sqrt(r * r / (1.0 - r)) == pytest.approx(2.0)
     assert (robustness_value(0.0, 5.0), robustness_value(1.0, 0.0)) == (0.0, 1.0)
-    k = multiple_of(np.array([0.1, 0.2]), 0.7, 5.0)
+    k = multiple_of(0.1, 0.2, 0.7, 5.0)
     assert 5.0 * np.sqrt(k * 0.1 * k * 0.2 / (1.0 - k * 0.2)) == pytest.approx(0.7)
-    assert multiple_of(np.array([0.2, 0.1]), 70.0, 5.0) == multiple_of(np.zeros(2), 1.0, 5.0) == np.inf
+    assert multiple_of(0.2, 0.1, 70.0, 5.0) == multiple_of(0.0, 0.0, 1.0, 5.0) == np.inf
 
 
 def test_the_strongest_covariate_is_named():
