@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-SHARED = {"__main__", "harness", "evaluation", "tuebingen"}
+SHARED = {"__main__", "harness", "evaluation", "effect_designs", "tuebingen"}
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import effect_of_equal_values, repeats, resembles_its_past
 from icdh._table.categories import Label
 from icdh._table.relations import Groups, with_relations, without_groups
-from icdh._table.table import Table, mean_and_deviation, rows_by_content, said_of_gaps
+from icdh._table.table import FEW_VALUES, Table, mean_and_deviation, rows_by_content, said_of_gaps
 from icdh.exceptions import DataWarning, option, warn
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.posterior import posterior
@@ -459,7 +459,8 @@ class _Question:
                 f"came from each person or place: if each value is one, the interval should be "
                 f"{np.sqrt(alike[name]):.2g} times as wide; name them by {option('groups')}"
             )
-        if resembles_its_past(influence, values):
+        has_few = [self.table.n_distinct(k) <= FEW_VALUES for k in columns]  # rows of counts, cell by cell
+        if not all(has_few) and resembles_its_past(influence, values):
             yield (
                 "rows depend on those before them, so the interval is too narrow; say "
                 f"{option('sequence', True)}, or name persons by {option('groups')}"

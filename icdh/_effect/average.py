@@ -119,14 +119,12 @@ class Difference:
     def _nothing(self, why: str, effective: Sequence[float] | Floats) -> Estimate:
         rows, note = (float(effective[0]), float(effective[1])), f"{why}: no answer"
         bounds = self._bounds(~self._all, None)
-        return Estimate(math.nan, math.nan, 1.0, math.nan, rows, self._all * 0.0, 0.0, bounds, (note,))
+        return Estimate(math.nan, math.nan, 1.0, math.nan, rows, np.zeros(self._all.size), 0.0, bounds, (note,))
 
     def _mean_of(self, kept: Mask) -> tuple[Estimate, float]:
         """Return the mean effect of rows that are kept, and the largest share of one row in the weights of a value."""
         parts = [self._of_split(*fit, kept) for fit in zip(*self._fits, strict=True)]
-        values, influences, effective, others = (
-            sum(part[k] for part in parts) / len(parts) for k in range(len(_Means._fields))
-        )
+        values, influences, effective, others = (np.mean(list(part), axis=0) for part in zip(*parts, strict=True))
         influence: Floats = influences[1] - influences[0]
         heaviest = float(others[0])
         error = clustered_error(influence, self.sample.groups) / int(np.count_nonzero(kept & self._members))

@@ -82,7 +82,8 @@ def sums_of(values: Floats, groups: Integers | None) -> Floats:
     if groups is None:
         return values
     columns = values.reshape(len(values), -1).T
-    return np.stack([np.bincount(groups, column) for column in columns], axis=-1).reshape(-1, *values.shape[1:])
+    sums: Floats = np.stack([np.bincount(groups, column) for column in columns], axis=-1).astype(np.float64)
+    return sums.reshape(-1, *values.shape[1:])
 
 
 class Splines:
@@ -168,8 +169,7 @@ class Splines:
             return np.full(is_one.size, is_one.mean())
         from scipy.special import expit
 
-        target: Floats = is_one * 1.0
-        predicted = np.empty(is_one.size)
+        target, predicted = is_one.astype(np.float64), np.empty(is_one.size)
 
         def fitted(train: Mask, at: Mask, penalty: float, scale: Floats) -> Floats:
             design: Floats = self._design / scale

@@ -207,6 +207,25 @@ def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, printed, ref
     assert "no path from 'given' to 'sick'" in refused(*asked, "--quiet")
 
 
+def test_an_effect_over_graphs_and_its_page(tmp_path, printed):
+    rng = np.random.default_rng(0)
+    age, noise = rng.normal(size=200), rng.laplace(size=(2, 200))
+    dose = age + noise[0]
+    rows = np.column_stack([age, dose, dose + age + noise[1]])
+    write_table(tmp_path / "t.csv", rows, ["age", "do<se", "answer"])
+    asked = ("effects", tmp_path / "t.csv", "--cause", "do<se", "--effect", "answer", "--tiers", "age; do<se; answer")
+    page = tmp_path / "page.html"
+    text = printed(*asked, "--adjust", "posterior", "--quiet", "--report", page)
+    assert "averaged over graphs" in text
+    assert "probability of an effect  1.00" in text
+    assert "do&lt;se → answer" in page.read_text(encoding="utf-8")
+    printed(*asked, "--adjust", "age", "--report", page, "--quiet")
+    written = page.read_text(encoding="utf-8")
+    assert "<svg" in written
+    assert "hidden cause" in written
+    assert "<do<se" not in written
+
+
 @pytest.mark.parametrize("adjust", ["age", "graph"])
 def test_rows_of_a_person_say_no_more_than_the_person(tmp_path, printed, adjust):
     rng = np.random.default_rng(0)
