@@ -57,6 +57,7 @@ class Tuning:
     most_units: int = 20
     usual_price: float = 2.0  # nats that an edge must gain in a table of few columns
     linear_share: float = 0.5  # of the effects, from which linear models have a search of their own
+    order_swaps: int = 20  # after each, a search over orders begins again
     lingam_variables: int = 200  # an order of 1000 rows takes 2 s; it grows with the cube, 200 s among 1000 variables
     exact_candidates: int = 8
     exact_parents: int = 3
@@ -376,7 +377,11 @@ class GraphSearch:
         cheap = cheap_gains(scores, graph)
         if cheap is None:
             return None
-        return search_orders(self._clocked(cheap), graph, self.table.rules, self.settings.max_parents)
+        how = self.table.rules, self.settings.max_parents, TUNING.order_swaps
+        most_at_once = (
+            self.settings.max_parents if cheap is scores.linear_gains else 0
+        )  # of a table: cells without rows
+        return search_orders(self._clocked(cheap), graph, *how, most_at_once)
 
     def _clocked(self, gains: Gains) -> Gains:
         """Return gains that end when time is over."""

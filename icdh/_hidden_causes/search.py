@@ -318,7 +318,7 @@ class HiddenCauseSearch:
     def _ordered(self, state: HiddenGraph, fit: LinearFit, seed: int) -> HiddenGraph:
         """Return the graph of the best order of variables and one draw of the hidden values, and a climb from it."""
         N, gains = len(state.graph), self._gains_beside(fit, seed)
-        found = search_orders(gains, state.of_nodes(), self._rules_beside(state), self.max_parents + 1, n_random=0)
+        found = search_orders(gains, state.of_nodes(), self._rules_beside(state), self.max_parents + 1)
         new = HiddenGraph.from_nodes(found, N)
         if new.of_nodes() == found:
             self._linear(found, fit)  # EM goes on from these hidden values

@@ -36,7 +36,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from icdh._ground.arrays import Floats, Integers
-from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._node_model._linear_kernels import fill_linear_gains
 from icdh._node_model.families import Families
 from icdh._node_model.gaussian import LEAST_ROWS
 
@@ -200,20 +200,14 @@ def _lead(x: Floats) -> Floats:
 
 
 class Moments(NamedTuple):
-    """Covariances of the causes, those with a response, its variance, and the number of observations."""
+    """Covariances, variance and observations of a response, what each cause costs and how many there may be."""
 
     causes: Floats
     with_response: Floats
     variance: float
     n: int
-
-
-def _cost(variance: Floats | float, n: int) -> Floats:
-    """Return the evidence that `fit_linear` gives a model of this residual variance, but for what its causes cost."""
-    variance = np.maximum(variance, 0.0)  # rounding may make it negative
-    floored = np.maximum(variance, 2.0 * VARIANCE_FLOOR)
-    cost: Floats = 0.5 * (n * variance / floored + (n - 1) * np.log(floored))
-    return cost
+    price: Floats
+    most: int
 
 
 class LinearGains:
@@ -227,7 +221,8 @@ class LinearGains:
 
     def __init__(self, families: Families):
         self.families = families
-        self.single = families.widths == 1
+        single = families.widths == 1
+        self._inputs = None if single.all() else np.where(single, np.cumsum(families.widths) - 1, -1)
         self._shared: Floats | None = None
         self._moments: dict[int, Moments] = {}
 
@@ -246,28 +241,13 @@ class LinearGains:
         ndarray, shape (N,)
             Nats; minus infinity for the node itself and for variables of several network inputs.
         """
-        moments, inside = self._moments_of(node), self.families.inputs_of(parents)
-        inverse = np.linalg.inv(moments.causes[np.ix_(inside, inside)])
-        slopes = inverse @ moments.with_response[inside]
-        variance = moments.variance - float(slopes @ moments.with_response[inside])
-        between = moments.causes[:, inside]
-        left = moments.causes.diagonal() - ((between @ inverse) * between).sum(axis=1)
-        covariance = moments.with_response - between @ slopes
-        resolved = left > 1e-6 * moments.causes.diagonal()  # what other causes leave of a further one
-        after = variance - np.where(resolved, np.square(covariance) / np.where(resolved, left, 1.0), 0.0)
-        after[inside] = variance + np.square(slopes) / inverse.diagonal()
-        price = np.full(after.size, 0.5 * math.log(moments.n))
-        price[inside] *= -1.0
-        if moments.n < LEAST_ROWS * (len(inside) + 3):
-            price[price > 0.0] = np.inf
-        gains = _cost(variance, moments.n) - _cost(after, moments.n) - price
-        found = np.full(len(self.families), -np.inf)
-        found[self.single] = gains[self.families.inputs_of(np.flatnonzero(self.single).tolist())]
-        signs = np.ones(found.size)
-        signs[list(parents)] = -1.0
-        found -= self.families.edge_penalty[:, node] * signs
-        found[node] = -np.inf
-        return found
+        moments = self._moments_of(node)
+        inside = np.array(parents if self._inputs is None else self.families.inputs_of(parents), dtype=np.int64)
+        gains = np.empty(len(moments.causes))
+        fill_linear_gains(*moments, inside, gains)
+        gains = gains if self._inputs is None else np.append(gains, -np.inf)[self._inputs]
+        gains[node] = -np.inf
+        return gains
 
     def _moments_of(self, node: int) -> Moments:
         if node not in self._moments:
@@ -280,5 +260,6 @@ class LinearGains:
             if families.rows is not None or shared is None:  # threads may ask for several nodes at once
                 shared = self._shared = np.cov(x, bias=True).reshape(len(x), len(x)) + RIDGE * np.eye(len(x))
             variance = float(np.square(values).mean() + response.spread.mean())
-            self._moments[node] = Moments(shared, x @ values / n, variance, n)
+            price = 0.5 * math.log(n) + np.repeat(families.edge_penalty[:, node], families.widths)
+            self._moments[node] = Moments(shared, x @ values / n, variance, n, price, n // LEAST_ROWS - 2)
         return self._moments[node]

@@ -11,6 +11,7 @@ Tarjan and Yannakakis, "Simple linear-time algorithms to test chordality of grap
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from icdh.graphs import break_cycles, causes_first
 from icdh.search.climb import MIN_GAIN, TUNING, Climber
 from icdh.search.escapes import Search, SearchResult
 from icdh.search.moves import DOUBTFUL, Graph, Move, differing_families, toggled, with_ancestors
-from icdh.search.order_search import Choices, Gains, search_orders
+from icdh.search.order_search import Gains, search_orders
 from icdh.search.orders import WITHOUT_REQUIRED, WeighedFamilies, best_graph
 
 Loss = tuple[tuple[int, int], float]  # an edge, and the loss if it is turned
@@ -112,8 +113,8 @@ def direction_losses(
         As of `icdh.search.order_search.search_orders`.
     """
     limits = DOUBTFUL, DOUBTFUL + TUNING.turned_margin
-    choices = None if gains is None else Choices(gains)  # searches from different edges share them
-    for edge, _, loss in _turned_graphs(climber, graph, edges, choices, limits):
+    shared = None if gains is None else cache(gains)  # by searches from different edges
+    for edge, _, loss in _turned_graphs(climber, graph, edges, shared, limits):
         yield edge, loss
 
 
@@ -121,7 +122,7 @@ def _turned_graphs(
     climber: Climber,
     graph: Graph,
     edges: Iterable[tuple[int, int]],
-    choices: Choices | None,
+    gains: Gains | None,
     limits: tuple[float, float],
 ) -> Iterator[tuple[tuple[int, int], Graph, float]]:
     """Yield edges, the best graph found with that edge turned, and its loss.
@@ -135,7 +136,7 @@ def _turned_graphs(
         if (i, j) in reversible and _is_allowed(climber, equivalent := with_source(graph, reversible, j)):
             loss, best = -climber.fall(graph, equivalent), equivalent
         if loss >= limits[0]:
-            turned, other = _turned_by_climb(climber, graph, (i, j), choices, limits)
+            turned, other = _turned_by_climb(climber, graph, (i, j), gains, limits)
             loss, best = (other, turned) if other < loss else (loss, best)
         yield (i, j), best, loss
 
@@ -181,13 +182,13 @@ def _is_allowed(climber: Climber, graph: Graph) -> bool:
 
 
 def _turned_by_climb(
-    climber: Climber, graph: Graph, edge: tuple[int, int], choices: Choices | None, limits: tuple[float, float]
+    climber: Climber, graph: Graph, edge: tuple[int, int], gains: Gains | None, limits: tuple[float, float]
 ) -> tuple[Graph, float]:
     """Return the graph that is reached from the turned edge, and its loss."""
     turned = _turned(climber, graph, edge)
     climber = climber.keeping(*edge[::-1])
-    if choices is not None:
-        ordered = search_orders(choices, turned, climber.rules, climber.max_parents, n_random=0)
+    if gains is not None:
+        ordered = search_orders(gains, turned, climber.rules, climber.max_parents)
         turned = min(turned, ordered, key=climber.total)
     turned, loss = _climb(climber, graph, turned)
     if limits[0] <= loss < limits[1]:

@@ -1,87 +1,68 @@
 """Search over orders of the variables, for a score whose change by each parent is known at once.
 
-Given an order, every variable grows its parents among those before it, the best first, and then loses those that do not
-pay. Each variable in turn moves to the place of the order where the graph scores best, until none moves. An order is
-worth many graphs: where a climb over graphs has to turn a chain edge by edge, past worse graphs, here one variable
-moves. Such searches end at local optima, too, so some begin at random orders, and the best end counts.
+Along an order every variable has parents among those before it that neither a further one improves nor the loss of one.
+Each variable in turn moves to the place of the order where the graph scores best, until none moves. On its way a family
+changes only where it loses a parent, or where a further one pays. An order is worth many graphs: where a climb over
+graphs has to turn a chain edge by edge, past worse graphs, here one variable moves.
+
+Such searches end at local optima, too. So a few pairs of variables swap their places in the best order, the search goes
+on from there, and the end stays if it is better (iterated local search). Parents that pay only together are missed as
+long as they enter one by one. So in the end each variable may begin with all before it, and lose those that do not pay.
 
 References
 ----------
 Andrews, Ramsey, Sanchez-Romero, Camchong, Kummerfeld, "Fast scalable and accurate discovery of DAGs using the best
 order score search and grow-shrink trees", NeurIPS 2023.
+Wienöbst, Henckel, Weichwald, "Embracing discrete search: a reasonable approach to causal structure learning",
+arXiv:2510.04970, 2025.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, Mask
 from icdh.graphs import causes_first
 from icdh.knowledge import EdgeRules
-from icdh.search.climb import MIN_GAIN, first_least
+from icdh.search.climb import MIN_GAIN
 from icdh.search.moves import Graph, toggled
 
-Gains = Callable[[int, tuple[int, ...]], Floats]
-Change = tuple[float, int]  # a gain, and the variable that is added or removed
-Choice = tuple[tuple[int, ...], float]  # parents, and the score with them
+DIGITS = 6  # of gains: of those that are equal but for rounding the first one counts
+Parents = tuple[int, ...]
+Gains = Callable[[int, Parents], Floats]
+Choice = tuple[Parents, float]  # parents, and by how much the score falls with them
 
 
-class Choices:
-    """Parents that variables choose among others by gains, remembered for searches with other rules, too.
-
-    Parameters
-    ----------
-    gains : callable
-        As of `search_orders`.
-    """
-
-    def __init__(self, gains: Gains):
-        self.gains, self.family, self._changes = gains, cache(self._grown_and_shrunk), cache(self._changes_that_pay)
-
-    def _grown_and_shrunk(self, variable: int, allowed: int, least: tuple[int, ...], most: int) -> Choice:
-        """Return the best parents found among those allowed (bits of a number) and the least, and their score."""
-        parents, score = least, 0.0
-        while len(parents) < most:
-            further = (change for change in self._changes(variable, parents)[0] if allowed >> change[1] & 1)
-            if (best := next(further, None)) is None:
-                break
-            score, parents = score - best[0], toggled(parents, best[1])
-        while fewer := [change for change in self._changes(variable, parents)[1] if change[1] not in least]:
-            score, parents = score - fewer[0][0], toggled(parents, fewer[0][1])
-        return parents, score
-
-    def _changes_that_pay(self, variable: int, parents: tuple[int, ...]) -> tuple[list[Change], list[Change]]:
-        """Return what pays, as gain and variable, the largest first: further parents, and the loss of one."""
-        gains = self.gains(variable, parents)
-        ranked = np.argsort(-np.round(gains / MIN_GAIN), kind="stable")
-        pays = [(float(gains[k]), int(k)) for k in ranked[gains[ranked] > MIN_GAIN]]
-        return [change for change in pays if change[1] not in parents], [
-            change for change in pays if change[1] in parents
-        ]
-
-
-def search_orders(gains: Gains | Choices, start: Graph, rules: EdgeRules, max_parents: int, n_random: int = 4) -> Graph:
+def search_orders(
+    gains: Gains, start: Graph, rules: EdgeRules, max_parents: int, n_swaps: int = 0, most_at_once: int = 0
+) -> Graph:
     """Return the parents of every variable in the graph of the best order found.
 
     Parameters
     ----------
-    gains : callable or Choices
+    gains : callable
         Returns, for a variable and its parents, by how much the score falls if each variable is added or removed.
     start : tuple
-        A graph, at whose order the search begins first.
+        A graph, at which the search begins.
     rules : EdgeRules
         Edges that must not appear, and that must, as they do in ``start``.
     max_parents : int
         The most parents of a variable, unless more are required.
-    n_random : int
-        How many random orders to begin at, too.
+    n_swaps : int
+        How often to go on from the best order with a few variables swapped.
+    most_at_once : int
+        The most parents that a variable begins with in the end.
     """
     search, rng = _Orders(gains, rules, max_parents), np.random.default_rng(0)
-    orders = [causes_first(start), *(search.random_order(rng) for _ in range(n_random))]
-    improved = list(map(search.improved, orders))
-    return search.graph(improved[first_least(list(map(search.total, improved)))])
+    best = search.improved(search.along(causes_first(start), start))
+    for _ in range(n_swaps):
+        end = search.improved(search.along(search.swapped(best.order, rng), best.parents))
+        if end.score < best.score - MIN_GAIN:
+            best = end
+    return search.improved(search.shrunk(best, most_at_once)).parents if most_at_once else best.parents
 
 
 def graph_of_order(gains: Gains, order: list[int], rules: EdgeRules, max_parents: int) -> Graph | None:
@@ -94,73 +75,161 @@ def graph_of_order(gains: Gains, order: list[int], rules: EdgeRules, max_parents
     order : list of int
         The variables, causes first.
     """
-    search = _Orders(gains, rules, max_parents)
-    return search.graph(order) if search.total(order) < math.inf else None
+    place = np.argsort(order)
+    if any(place[cause] > place[effect] for cause, effect in np.argwhere(rules.required)):
+        return None
+    return _Orders(gains, rules, max_parents).along(order, rules.required_parents).parents
+
+
+class Arrangement(NamedTuple):
+    """An order of the variables, and their parents along it.
+
+    Attributes
+    ----------
+    order : list of int
+        The variables, causes first.
+    parents : tuple
+        The parents of every variable.
+    score : float
+        That of the graph, less that of the required edges alone.
+    """
+
+    order: list[int]
+    parents: Graph
+    score: float
 
 
 class _Orders:
-    """Parents and scores of variables given the set of those before them, the bits of a number.
+    """Arrangements under rules."""
 
-    Scores are relative to those of the parents that are required.
-    """
-
-    def __init__(self, gains: Gains | Choices, rules: EdgeRules, max_parents: int):
-        self.choices, self.max_parents = gains if isinstance(gains, Choices) else Choices(gains), max_parents
+    def __init__(self, gains: Gains, rules: EdgeRules, max_parents: int):
+        self.gains = cache(lambda *family: np.round(gains(*family), DIGITS))
+        self._pays, self.max_parents = cache(self._those_that_pay), max_parents
         self.least: Graph = rules.required_parents
-        self._required = [sum(1 << parent for parent in parents) for parents in self.least]
-        self._free = [sum(1 << int(k) for k in np.flatnonzero(~column)) for column in rules.forbidden.T]
+        self._free: Mask = np.ascontiguousarray(~(rules.forbidden | rules.required).T)  # [effect, cause]
 
-    def random_order(self, rng: np.random.Generator) -> list[int]:
-        """Return an order, drawn at random, of causes before what they have to be causes of."""
-        drawn = rng.permutation(len(self.least))
+    def swapped(self, order: list[int], rng: np.random.Generator) -> list[int]:
+        """Return an order in which a few pairs of variables have swapped places; required causes come first."""
+        drawn = np.array(order)
+        for _ in range(max(2, round(math.log(len(order))))):
+            pair = rng.integers(drawn.size, size=2)
+            drawn[pair] = drawn[pair[::-1]]
         place = np.argsort(drawn)
         return [int(drawn[k]) for k in causes_first([tuple(place[list(self.least[k])]) for k in drawn])]
 
-    def improved(self, order: Sequence[int]) -> list[int]:
-        """Return an order in which no variable has a better place."""
-        order, moved = list(order), True
-        while moved:
-            moved = False
-            for variable in range(len(order)):
-                place, gain = self.best_place(order, variable)
-                if gain > MIN_GAIN:
-                    order.remove(variable)
-                    order.insert(place, variable)
-                    moved = True
-        return order
+    def along(self, order: list[int], parents: Graph) -> Arrangement:
+        """Return an order with the parents that pay, beginning at those of these parents that come before."""
+        before, families, score = np.zeros(len(order), dtype=bool), list(self.least), 0.0
+        for variable in order:
+            start = tuple(parent for parent in parents[variable] if before[parent])
+            families[variable], fall = self._settled(variable, start, before)
+            score -= self._worth(variable, start) + fall
+            before[variable] = True
+        return Arrangement(order, tuple(families), score)
 
-    def best_place(self, order: list[int], variable: int) -> tuple[int, float]:
-        """Return the place where a variable lowers the score most, and by how much it does."""
-        before = 0
-        there: list[float] = []
-        without: list[float] = []
-        beside: list[float] = []
-        for other in order:
-            if other != variable:
-                there.append(self.family(variable, before)[1])
-                without.append(self.family(other, before)[1])
-                beside.append(self.family(other, before | 1 << variable)[1])
-                before |= 1 << other
-        there.append(self.family(variable, before)[1])
-        totals = there + np.append(0.0, np.cumsum(without)) + np.append(np.cumsum(beside[::-1])[::-1], 0.0)
-        best = first_least(totals)
-        return best, totals[order.index(variable)] - totals[best]
+    def _those_that_pay(self, variable: int, parents: Parents) -> list[bool]:
+        pays: list[bool] = (self._free[variable] & (self.gains(variable, parents) > MIN_GAIN)).tolist()
+        return pays
 
-    def total(self, order: Sequence[int]) -> float:
-        """Return the score of the graph of an order."""
-        return sum(score for _, score in self._families(order))
+    def _worth(self, variable: int, parents: Parents) -> float:
+        """Return by how much the score falls with parents beyond those that are required."""
+        reached, fall = self.least[variable], 0.0
+        for parent in parents:
+            if parent not in reached:
+                fall += float(self.gains(variable, reached)[parent])
+                reached = toggled(reached, parent)
+        return fall
 
-    def graph(self, order: Sequence[int]) -> Graph:
-        """Return the graph of an order."""
-        families = dict(zip(order, self._families(order), strict=True))
-        return tuple(families[variable][0] for variable in range(len(order)))
+    def _settled(self, variable: int, parents: Parents, before: Mask) -> Choice:
+        """Return parents after the best changes of one of those before, as long as they pay, and what that gains."""
+        fall, free = 0.0, before & self._free[variable]
+        while True:
+            gains = np.where(free, self.gains(variable, parents), -np.inf)
+            if len(parents) >= self.max_parents:
+                inside, gains = gains, np.full(gains.size, -np.inf)
+                gains[list(parents)] = inside[list(parents)]
+            best = int(gains.argmax())
+            if not gains[best] > MIN_GAIN:
+                return parents, fall
+            fall, parents = fall + float(gains[best]), toggled(parents, best)
 
-    def _families(self, order: Sequence[int]) -> list[Choice]:
-        before = [sum(1 << other for other in order[:k]) for k in range(len(order))]
-        return list(map(self.family, order, before))
+    def _without(self, variable: int, parents: Parents, lost: int, before: Mask) -> Choice:
+        """Return parents where one is lost, and what that gains."""
+        left, fall = self._settled(variable, toggled(parents, lost), before)
+        return left, fall + float(self.gains(variable, parents)[lost])
 
-    def family(self, variable: int, before: int) -> Choice:
-        """Return the best parents found; required ones that are not before a variable make its score infinite."""
-        if self._required[variable] & ~before:
-            return self.least[variable], math.inf
-        return self.choices.family(variable, before & self._free[variable], self.least[variable], self.max_parents)
+    def shrunk(self, arrangement: Arrangement, most: int) -> Arrangement:
+        """Return an arrangement with the better parents of variables that begin with the most of all before them."""
+        before, families, score = np.zeros(len(arrangement.order), dtype=bool), *arrangement[1:]
+        for variable in arrangement.order:
+            least, others = self.least[variable], np.flatnonzero(before & self._free[variable]).tolist()
+            losses = self.gains(variable, tuple(sorted({*least, *others})))
+            others.sort(key=lambda k: losses[k])
+            every = tuple(sorted({*least, *others[: max(most - len(least), 0)]}))
+            parents, _ = self._settled(variable, every, before)
+            gain = self._worth(variable, parents) - self._worth(variable, families[variable])
+            if gain > MIN_GAIN:
+                families, score = (*families[:variable], parents, *families[variable + 1 :]), score - gain
+            before[variable] = True
+        return arrangement._replace(parents=families, score=score)
+
+    def improved(self, arrangement: Arrangement) -> Arrangement:
+        """Return an arrangement in which no variable has a better place."""
+        variable = unmoved = 0
+        while unmoved < len(self.least):
+            better = self.moved(arrangement, variable)
+            arrangement, unmoved = (arrangement, unmoved + 1) if better is None else (better, 1)
+            variable = (variable + 1) % len(self.least)
+        return arrangement
+
+    def moved(self, arrangement: Arrangement, variable: int) -> Arrangement | None:
+        """Return an arrangement with a variable at its best place; None if it is there."""
+        order, place = arrangement.order, arrangement.order.index(variable)
+        best, end = MIN_GAIN, None
+        for step, ways in ((1, self._later(arrangement, variable)), (-1, self._earlier(arrangement, variable))):
+            for k, (gain, changed) in enumerate(ways, 1):
+                if gain > best:
+                    best, end = gain, (place + step * k, changed)
+        if end is None:
+            return None
+        others = [other for other in order if other != variable]
+        others.insert(end[0], variable)
+        parents = tuple(end[1].get(node, own) for node, own in enumerate(arrangement.parents))
+        return Arrangement(others, parents, arrangement.score - best)
+
+    def _later(self, arrangement: Arrangement, variable: int) -> Iterator[tuple[float, dict[int, Parents]]]:
+        """Yield what it gains to move a variable behind each one after it, and the families that this changes."""
+        order, changed, gain = arrangement.order, {variable: arrangement.parents[variable]}, 0.0
+        place, before = order.index(variable), np.zeros(len(order), dtype=bool)
+        before[order[:place]] = True
+        pays = self._pays(variable, changed[variable])
+        for other in order[place + 1 :]:
+            if variable in self.least[other]:
+                return
+            if variable in arrangement.parents[other]:
+                left, fall = self._without(other, arrangement.parents[other], variable, before)
+                changed, gain = {**changed, other: left}, gain + fall
+            before[other] = True
+            if pays[other]:
+                more, fall = self._settled(variable, changed[variable], before)
+                changed, gain, pays = {**changed, variable: more}, gain + fall, self._pays(variable, more)
+            yield gain, changed
+
+    def _earlier(self, arrangement: Arrangement, variable: int) -> Iterator[tuple[float, dict[int, Parents]]]:
+        """Yield what it gains to move a variable before each one that comes before it, the last one first."""
+        order, changed, gain = arrangement.order, {variable: arrangement.parents[variable]}, 0.0
+        place, before = order.index(variable), np.zeros(len(order), dtype=bool)
+        before[order[:place]] = True
+        for other in order[:place][::-1]:
+            if other in self.least[variable]:
+                return
+            before[other] = False
+            if other in changed[variable]:
+                left, fall = self._without(variable, changed[variable], other, before)
+                changed, gain = {**changed, variable: left}, gain + fall
+            if self._pays(other, arrangement.parents[other])[variable]:
+                before[variable] = True
+                more, fall = self._settled(other, arrangement.parents[other], before)
+                before[variable] = False
+                changed, gain = {**changed, other: more}, gain + fall
+            yield gain, changed

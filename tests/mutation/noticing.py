@@ -79,6 +79,7 @@ TESTS = {
     "_node_model/_additive_kernels.py": "test_additive",
     "_node_model/additive.py": "test_additive",
     "_node_model/without_fits.py": "test_linear test_order_search",
+    "_node_model/_linear_kernels.py": "test_linear test_order_search",
     "search/order_search.py": "test_order_search",
     "_node_model/families.py": (
         "test_linear test_gain_estimates test_evidence test_hidden_units test_rows test_failed_factors "

@@ -42,7 +42,7 @@ ROOMS = {
         "categories computed missing_codes transforms < frames kinds < table < arguments experiments < relations"
     ),
     "_node_model": (
-        "_kernels law < _outputs_kernels _additive_kernels response < _descent_kernels network < "
+        "_kernels law < _outputs_kernels _additive_kernels _linear_kernels response < _descent_kernels network < "
         "noise gain_estimates gaussian scoring < ordinal categorical < point_masses < evidence columns < worth < "
         "families < additive without_fits confounded < score"
     ),

@@ -13,5 +13,5 @@ from icdh.search.moves import (
     toggled,
     with_ancestors,
 )
-from icdh.search.order_search import Choices, _Orders, graph_of_order, search_orders
+from icdh.search.order_search import _Orders, graph_of_order, search_orders
 from icdh.search.orders import OrderSums, WeighedFamilies, best_graph, choose_candidates, n_orders_of, weigh_families

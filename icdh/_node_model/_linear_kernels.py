@@ -1,0 +1,91 @@
+"""Kernel of linear models: what each change of one cause makes of the variance that the causes leave."""
+
+# mypy: disable-error-code=no-untyped-def
+# Numba infers the types of arguments; docstrings say them, with shapes.
+
+import math
+
+import numpy as np
+
+from icdh._ground.jit import REASSOCIATE, cholesky_in_place, kernel
+from icdh._node_model._kernels import VARIANCE_FLOOR
+
+LEAST_LEFT = 1e-6  # share of a further cause's variance that the others must leave of it
+
+
+@kernel()
+def linear_cost(variance, n):
+    """Return the evidence that `fit_linear` gives a model of this residual variance, but for what its causes cost."""
+    variance = max(variance, 0.0)  # rounding may make it negative
+    floored = max(variance, 2.0 * VARIANCE_FLOOR)
+    return 0.5 * (n * variance / floored + (n - 1) * math.log(floored))
+
+
+@kernel(fastmath=REASSOCIATE)
+def fill_linear_gains(covariance, with_response, variance, n, price, most, inside, gains):
+    """Fill by how much the score falls if each variable enters, or leaves if it is inside.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (R, R)
+        That of all causes, positive definite.
+    with_response : ndarray, shape (R,)
+        Their covariances with the response.
+    variance : float
+        That of the response.
+    n : int
+        The number of observations.
+    price : ndarray, shape (R,)
+        What each cause costs.
+    most : int
+        The most causes.
+    inside : ndarray of int, shape (p,)
+        The causes of the model.
+    gains : ndarray, shape (R,)
+        Is filled; minus infinity for those that enter beyond the most causes.
+    """
+    p, size = inside.size, gains.size
+    factor, inverse, between, slopes = np.empty((p, p)), np.zeros((p, p)), np.empty((p, size)), np.empty(p)
+    for i in range(p):
+        inverse[i, i] = 1.0
+        slopes[i] = with_response[inside[i]]
+        for j in range(i, p):
+            factor[i, j] = covariance[inside[i], inside[j]]
+    cholesky_in_place(factor, p)
+    for k in range(p):  # with R^T R = the covariance of those inside, R^-T times everything
+        row, source = between[k], covariance[inside[k]]
+        for j in range(size):
+            row[j] = source[j]
+        for i in range(k):
+            f, other = factor[i, k], between[i]
+            for j in range(size):
+                row[j] -= f * other[j]
+            for j in range(i + 1):
+                inverse[k, j] -= f * inverse[i, j]
+            slopes[k] -= f * slopes[i]
+        scale = 1.0 / factor[k, k]
+        for j in range(size):
+            row[j] *= scale
+        for j in range(k + 1):
+            inverse[k, j] *= scale
+        slopes[k] *= scale
+        variance -= slopes[k] ** 2
+    left, explained = np.empty(size), np.empty(size)
+    for j in range(size):
+        left[j], explained[j] = covariance[j, j], with_response[j]
+    for k in range(p):
+        row, slope = between[k], slopes[k]
+        for j in range(size):
+            left[j] -= row[j] ** 2
+            explained[j] -= row[j] * slope
+    cost, enough = linear_cost(variance, n), p < most
+    for j in range(size):
+        resolved = left[j] > LEAST_LEFT * covariance[j, j]
+        after = variance - explained[j] ** 2 / left[j] if resolved else variance
+        gains[j] = cost - linear_cost(after, n) - price[j] if enough else -math.inf
+    for i in range(p):
+        slope = square = 0.0
+        for k in range(i, p):
+            slope += inverse[k, i] * slopes[k]
+            square += inverse[k, i] ** 2
+        gains[inside[i]] = cost - linear_cost(variance + slope**2 / square, n) + price[inside[i]]
