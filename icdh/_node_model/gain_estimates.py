@@ -71,8 +71,8 @@ def gain_estimates(candidates: Floats, x: Floats, hidden: Floats, scores: Floats
     products_with = hidden[: TUNING.most_products if len(x) else 0]
     relative = np.array([*TUNING.rough, *[TUNING.rough_product] * len(products_with)])
     squares, total = _squared_projections(candidates, products_with, explained, rest), rest[0] @ rest[0]
-    of_others = sum(_evidence(of_output, relative, n) for of_output in squares[1:])
-    return _evidence(_with_large_effects(squares[0], total, n), relative, n) + of_others
+    of_others = sum(evidence_of_squares(of_output, relative, n) for of_output in squares[1:])
+    return evidence_of_squares(with_large_effects(squares[0], total, n), relative, n) + of_others
 
 
 def orthonormal(vectors: Floats) -> Floats:
@@ -108,7 +108,7 @@ def _squared_projections(candidates: Floats, hidden: Floats, explained: Floats, 
     return np.moveaxis(np.square(np.linalg.solve(np.linalg.cholesky(correlations), projections)), 2, 0)
 
 
-def _with_large_effects(squares: Floats, total: float, n: int) -> Floats:
+def with_large_effects(squares: Floats, total: float, n: int) -> Floats:
     """Return squared projections scaled to the log-likelihood gain of a variance that shrinks as they explain it."""
     share = squares.sum(axis=1, keepdims=True) / max(total, np.finfo(float).tiny)
     growth = -n * np.log(np.maximum(1.0 - share, TUNING.least_unexplained))
@@ -116,7 +116,7 @@ def _with_large_effects(squares: Floats, total: float, n: int) -> Floats:
     return scaled
 
 
-def _evidence(squares: Floats, relative: Floats, n: int) -> Floats:
+def evidence_of_squares(squares: Floats, relative: Floats, n: int) -> Floats:
     """Return the log evidence, over that of none, of coefficients with these squared ratios of estimate to error."""
     variances = np.geomspace(3e-4, 1.0, 8)  # of the prior of the coefficient of a function of unit variance
     ratio = n * variances[:, np.newaxis] * relative

@@ -29,6 +29,7 @@ from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model.additive import AdditiveModels
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import COLD, TUNING, Families, Family, Start
+from icdh._node_model.pair_estimates import Pair, pair_gains
 from icdh._node_model.without_fits import LinearGains
 
 QUICK_OBSERVATIONS = 2000  # that families without a fit are scored on when time is over
@@ -299,6 +300,14 @@ class FamilyScore:
             fewer = node, tuple(k for k in parents if k != parent)
             estimates[parent] = score - self.baseline_score_of(fewer, "linear")
         return estimates
+
+    def pair_gains(self, families: Sequence[Family]) -> list[Pair]:
+        """Return two further parents each that may gain together, given the families of a graph, the best first."""
+        self(families)
+        (pairs,) = self.run(
+            "estimating gains of pairs", pair_gains, [self.families], [[(own, self.fit_of(own)) for own in families]]
+        )
+        return pairs
 
     def residuals(self, family: Family) -> Floats:
         """Return the standardised residuals of a family that was scored, one for each observation that counts."""

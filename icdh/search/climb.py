@@ -31,6 +31,7 @@ from icdh.search.moves import (
 
 MIN_GAIN = 1e-4  # nats
 Report: TypeAlias = Callable[[Move, Graph], None]
+Pair: TypeAlias = tuple[int, tuple[int, int]]  # a node, and two further parents
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,10 @@ class FamilyScores(Protocol):
     def choose_noise(self, families: Sequence[Family]) -> bool:
         """Choose the noise distribution, given the families of the best graph; return whether scores changed."""
         return False
+
+    def pair_gains(self, families: Sequence[Family]) -> Sequence[Pair]:
+        """Return two further parents each that may gain together, given the families of a graph, the best first."""
+        return ()
 
 
 def ignored(move: Move, graph: Graph) -> None:

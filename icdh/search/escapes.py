@@ -3,18 +3,19 @@
 The search climbs from the graph of the required edges, by default the empty one, and from another graph if it is given
 one. Then it tries to leave the local optimum by detours: each node in turn loses all parents that are not required; the
 climb goes on while the node gets no other parent, then freely, and the outcome stays if it is better. A node whose
-effects are joined becomes the effect of all its neighbours, too, where that may be better. Then the families of the
+effects are joined becomes the effect of all its neighbours, too, where that may be better, and pairs of causes that
+tell something of a node only together become its causes. Then the families of the
 graph are polished, and the climb goes on. Last, the noise distribution is chosen. If that changes the scores, the
 search goes on from the graph at hand, or from the end of a new climb from the beginning, if that is better.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
 
 from icdh._ground.clock import OutOfTime
 from icdh.knowledge import EdgeRules
 from icdh.search.climb import MIN_GAIN, TUNING, Climber, FamilyScores, Report
-from icdh.search.moves import Graph, Move, changed_families, differing_families, toggled
+from icdh.search.moves import Graph, Move, changed_families, differing_families, toggled, with_ancestors
 
 
 def detour(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Graph, list[Move]] | None:
@@ -41,7 +42,10 @@ def detour(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Gra
     return _better_end(climber, graph, end, moves + further, tell)
 
 
-def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Graph, Graph, list[Move]] | None:
+Found: TypeAlias = tuple[Graph, Graph, list[Move]]  # a graph to begin at, a better one, and the moves between the two
+
+
+def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> Found | None:
     """Make a node the effect of all its neighbours, climb while it is no cause, then freely.
 
     Where several causes together nearly determine an effect, each cause alone tells little of it. A climb may then take
@@ -63,6 +67,32 @@ def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Gra
     are_joined = any(cause in graph[effect] for cause in effects for effect in effects)
     if not are_joined or len(causes) > climber.max_parents or climber.rules.settled[node, effects].any():
         return None
+    return _with_causes(climber, graph, node, causes, tell)
+
+
+def pair(climber: Climber, graph: Graph, node: int, causes: tuple[int, int], tell: Report) -> Found | None:
+    """Give a node two causes that tell something of it only together, climb while it is no further cause, then freely.
+
+    Parameters and result are those of `gather`. What comes after the node may become its cause: edges from the node
+    that would close a cycle go.
+    """
+    least, parents = climber.least, tuple(sorted({*graph[node], *causes}))
+    lost = [k for k in _led_to(graph, node, causes) if node in least[k]]
+    if lost or len(parents) > climber.max_parents or climber.rules.forbidden[list(parents), node].any():
+        return None
+    climber.polish([(node, graph[node]), (node, parents)])  # a quick fit may miss what the causes tell together
+    return _with_causes(climber, graph, node, parents, tell)
+
+
+def _led_to(graph: Graph, node: int, causes: Iterable[int]) -> list[int]:
+    """Return the effects of a node that are among some variables, or lead to one of them."""
+    lines = with_ancestors(graph)
+    return [k for k, parents in enumerate(graph) if node in parents and any(lines[cause] >> k & 1 for cause in causes)]
+
+
+def _with_causes(climber: Climber, graph: Graph, node: int, causes: tuple[int, ...], tell: Report) -> Found | None:
+    """Return what a climb finds from the graph in which a node has these parents, if it is better."""
+    effects = _led_to(graph, node, causes)
     start = tuple(
         causes if k == node else toggled(parents, node) if k in effects else parents for k, parents in enumerate(graph)
     )
@@ -280,8 +310,24 @@ class Search:
     def _try(self, move: Move, graph: Graph) -> None:
         self.callback(move._replace(kept=False))
 
+    def insert_pairs(self) -> None:
+        """Insert pairs of causes that gain together, and climb on, until none gains."""
+        tried: set[tuple[int, tuple[int, ...], tuple[int, int]]] = set()
+        waiting = list(self.climber.scores.pair_gains(list(enumerate(self.graph))))
+        while waiting:
+            node, causes = waiting.pop(0)
+            key = node, self.graph[node], causes
+            found = None if key in tried else pair(self.climber, self.graph, node, causes, self._try)
+            tried.add(key)
+            if found is not None:
+                start, end, moves = found
+                self._take(end, self._moves(self.graph, start) + moves)
+                self.climb(end)
+                waiting = list(self.climber.scores.pair_gains(list(enumerate(self.graph))))
+
     def escape(self) -> None:
         """Try to escape from every node once; climb on with polished families if that led to another graph."""
+        self.insert_pairs()
         before, least = self.graph, self.climber.least
         for node in range(len(before)):
             if self.graph[node] != least[node]:

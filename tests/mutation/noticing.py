@@ -97,6 +97,7 @@ TESTS = {
     "_ground/parallel.py": "test_interrupts test_threads test_parallel",
     "_table/experiments.py": "test_experiments test_missing test_what_if",
     "_node_model/gain_estimates.py": "test_gain_estimates",
+    "_node_model/pair_estimates.py": "test_pair_estimates",
     "search/": "test_search test_interrupts test_knowledge",
     "search/orders.py": "test_uncertainty",
     "search/_kernels.py": "test_uncertainty",

@@ -1,0 +1,106 @@
+"""Estimates of what two further parents gain together: a score test on the residuals of a fit, for all pairs at once.
+
+Of a product, or of a difference of angles, two causes may tell something that each alone does not. No single parent is
+worth a fit then, and a search that adds one at a time finds neither. As in `icdh._node_model.gain_estimates` the
+standardised derivatives of the log-likelihood by the outputs are white under the fitted model. What the fit
+explains is removed from them, and they are regressed on products of functions of two candidates: cosines of the ranks
+of a number or of grades, indicators of labels. All pairs and effects take one matrix product for each candidate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from icdh._ground.arrays import Floats
+from icdh._node_model.evidence import NodeFit
+from icdh._node_model.families import Families, Family
+from icdh._node_model.gain_estimates import evidence_of_squares, orthonormal, with_large_effects
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of the estimates."""
+
+    functions: int = 3  # of each candidate
+    least: float = (
+        10.0  # nats that a pair must promise beyond its edges: of 4000 pairs the largest promises 7 by chance
+    )
+    of_an_effect: int = 2  # pairs
+    most_products: float = 3e9  # multiplications, about a second; of wide tables fewer rows are looked at
+    fewest_rows: int = 100
+
+
+TUNING = Tuning()
+
+
+Pair = tuple[int, tuple[int, int]]  # a node, and two further parents
+
+
+def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> list[Pair]:
+    """Return the pairs of further parents that promise most, the best first.
+
+    Parameters
+    ----------
+    families : Families
+        The data.
+    fits : sequence of tuple
+        The family of every node in a graph, and its fit.
+    """
+    N, k = len(families), TUNING.functions
+    pairs = np.array([(a, b) for a in range(N) for b in range(a + 1, N)]).reshape(-1, 2)
+    rests = [_unexplained(families, family, fit) for family, fit in fits]
+    outputs = np.repeat(np.arange(N), [len(rest) for rest in rests])
+    n_rows = int(min(TUNING.most_products / max(len(pairs) * k * k * outputs.size, 1), families.n_observations))
+    if n_rows < min(TUNING.fewest_rows, families.n_observations):
+        return []
+    rows = np.linspace(0, families.n_observations - 1, n_rows).astype(int)
+    rest = np.concatenate(rests)[:, rows]
+    functions = np.stack([_functions_of(families.causes[families.inputs_of([node])][:, rows]) for node in range(N)])
+    counted = np.count_nonzero(rest, axis=1)
+    squares = np.empty((len(pairs), k * k, outputs.size))
+    for a in range(N - 1):
+        products = (functions[a, :, np.newaxis] * functions[a + 1 :, np.newaxis]).reshape(-1, n_rows)
+        products -= products.mean(axis=1, keepdims=True)
+        products /= np.maximum(np.sqrt(np.square(products).sum(axis=1, keepdims=True)), np.finfo(float).tiny)
+        squares[pairs[:, 0] == a] = np.square(products @ rest.T).reshape(-1, k * k, outputs.size)
+    squares *= n_rows / np.maximum(counted, 1)
+    found, relative = [], np.ones(k * k)
+    for (node, parents), _ in fits:
+        first, *others = np.flatnonzero(outputs == node)
+        n = int(counted[first])
+        total = float(rest[first] @ rest[first])
+        gains = evidence_of_squares(with_large_effects(squares[:, :, first], total, n), relative, n)
+        gains += sum(evidence_of_squares(squares[:, :, other], relative, n) for other in others)
+        penalties, inside = families.edge_penalty[:, node], list(parents)
+        gains -= np.where(np.isin(pairs, inside), 0.0, penalties[pairs]).sum(axis=1)
+        gains[(pairs == node).any(axis=1) | np.isin(pairs, inside).all(axis=1)] = 0.0
+        best = np.argsort(-gains, kind="stable")[: TUNING.of_an_effect]
+        found += [
+            (float(gains[p]), (node, (int(pairs[p, 0]), int(pairs[p, 1])))) for p in best if gains[p] > TUNING.least
+        ]
+    return [pair for _, pair in sorted(found, key=lambda own: -own[0])]
+
+
+def _unexplained(families: Families, family: Family, fit: NodeFit) -> Floats:
+    """Return the standardised derivatives without what the fit explains, shape (S, n); zero where rows do not count."""
+    x, response = families.data(family)
+    hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
+    explained = orthonormal(orthonormal(np.vstack([np.ones((1, x.shape[1])), hidden, x])))
+    rest = np.zeros((len(scores), families.n_observations))
+    rows = slice(None) if families.rows is None else families.rows[family[0]]
+    rest[:, rows] = scores - (scores @ explained.T) @ explained
+    return rest
+
+
+def _functions_of(inputs: Floats) -> Floats:
+    """Return orthogonal functions of a candidate from its network inputs, shape (k, n); zeros where there are fewer."""
+    k, n = TUNING.functions, inputs.shape[1]
+    if len(inputs) == 1:
+        _, places, counts = np.unique(inputs[0], return_inverse=True, return_counts=True)
+        middle = (np.cumsum(counts) - 0.5 * counts) / n  # ranks; equal values share theirs
+        inputs = np.cos(np.pi * np.arange(1, k + 1)[:, np.newaxis] * middle[places])
+    functions = np.zeros((k, n))
+    basis = orthonormal(inputs - inputs.mean(axis=1, keepdims=True))[-k:] * np.sqrt(n)
+    functions[: len(basis)] = basis
+    return functions

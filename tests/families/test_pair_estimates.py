@@ -1,0 +1,146 @@
+"""Two causes that tell something only together: estimates for all pairs at once, and the search that inserts both."""
+
+import numpy as np
+import pytest
+from helpers import family_evidence, free, replayed, scores_of_columns, standardised
+from support.families import PAIR_TUNING, columns_of, pair_gains
+from support.search import FamilyScores, greedy_search, parents_matrix
+
+from icdh import HNMSearch
+from icdh.knowledge import EdgeRules
+
+N, SIZE = 4, 500
+EMPTY = [(node, ()) for node in range(N)]
+
+
+def together(seed=0, size=SIZE):
+    """Two numbers, the sign of their product with noise, and a variable of its own, standardised, one a row."""
+    a, b, e, other = np.random.default_rng(seed).normal(size=(4, size))
+    return standardised(a, b, np.sign(a * b) + 0.5 * e, other)
+
+
+def promised(scores, families=EMPTY):
+    scores(families)
+    return pair_gains(scores.families, [(family, scores.fit_of(family)) for family in families])
+
+
+def test_a_pair_that_acts_only_together_is_promised_to_its_effect_before_all_others():
+    scores = family_evidence(together())
+    assert scores.gain_estimates((2, ()))[[0, 1]].max() < 0.0
+    assert promised(scores)[0] == (2, (0, 1))
+
+
+def test_once_both_are_parents_they_promise_nothing():
+    families = [(2, (0, 1)) if node == 2 else own for node, own in enumerate(EMPTY)]
+    assert (2, (0, 1)) not in promised(family_evidence(together()), families)
+
+
+def test_of_independent_variables_nothing_is_promised():
+    for seed in range(10):
+        values = np.random.default_rng(seed).normal(size=(12, 300))
+        assert promised(family_evidence(values), [(node, ()) for node in range(12)]) == []
+
+
+def test_what_a_pair_promises_does_not_depend_on_the_scale_of_the_causes():
+    a, b, y, other = together()
+    bent = standardised(np.exp(a), b**3, y, other)
+    assert promised(family_evidence(bent))[0] == (2, (0, 1))
+
+
+def test_rows_that_do_not_count_promise_nothing():
+    values, rows = together(size=2 * SIZE), np.ones((N, 2 * SIZE), dtype=bool)
+    values[2, SIZE:] = np.random.default_rng(1).normal(size=SIZE)
+    rows[2, SIZE:] = False
+    assert promised(family_evidence(values, rows=rows))[0] == (2, (0, 1))
+    rows[2] = ~rows[2]
+    assert 2 not in dict(promised(family_evidence(values, rows=rows)))
+
+
+def test_the_price_of_both_edges_is_paid():
+    prices = np.zeros((N, N))
+    prices[[0, 1], 2] = 1e4
+    assert (2, (0, 1)) not in promised(family_evidence(together(), edge_penalty=prices))
+    prices[1, 2] = 0.0
+    both = [(2, (0,)) if node == 2 else own for node, own in enumerate(EMPTY)]
+    assert (2, (0, 1)) in promised(family_evidence(together(), edge_penalty=prices), both)
+
+
+def labels_and_grades(seed=0):
+    """Labels whose sum decides, grades whose product does, and an effect of two values."""
+    rng = np.random.default_rng(seed)
+    labels, grades, noise = (
+        rng.integers(3, size=(2, SIZE)),
+        rng.integers(-2, 3, size=(2, SIZE)),
+        rng.normal(size=(2, SIZE)),
+    )
+    of_labels, of_grades = 2.0 * (labels.sum(axis=0) % 3 == 0) + noise[0], 0.7 * np.prod(grades, axis=0) + noise[1]
+    signs = (grades[0] * grades[1] > 0) ^ (rng.random(SIZE) < 0.1)
+    return np.vstack([labels, grades, of_labels, of_grades, signs]).astype(float)
+
+
+def test_labels_and_grades_act_together_too():
+    kinds = [*["categorical"] * 2, *["ordinal"] * 2, *["continuous"] * 2, "binary"]
+    values = labels_and_grades()
+    scores = scores_of_columns(columns_of(np.vstack([values[:4], standardised(*values[4:6]), values[6:]]), kinds))
+    pairs = promised(scores, [(node, ()) for node in range(7)])
+    assert {(4, (0, 1)), (5, (2, 3)), (6, (2, 3))} <= set(pairs)
+
+
+def test_wide_tables_look_at_fewer_rows_and_the_widest_at_none(monkeypatch):
+    scores = family_evidence(together())
+    for share, found in ((0.5, True), (1e-3, False)):
+        products = share * SIZE * 6 * PAIR_TUNING.functions**2 * 2 * N
+        monkeypatch.setattr("icdh._node_model.pair_estimates.TUNING", type(PAIR_TUNING)(most_products=products))
+        assert ((2, (0, 1)) in promised(scores)) is found
+
+
+class Pairs(FamilyScores):
+    """Scores of families from a table, and pairs that are offered until they are parents."""
+
+    def __init__(self, gains, offered):
+        self.gains, self.offered = gains, offered
+
+    def __call__(self, families):
+        return [0.1 * len(parents) - self.gains.get((node, parents), 0.0) for node, parents in families]
+
+    def gain_estimates(self, family):
+        return np.full(N, np.inf)
+
+    def polish(self, families):
+        pass
+
+    def pair_gains(self, families):
+        return [(node, pair) for node, pair in self.offered if not {*pair} <= {*dict(families)[node]}]
+
+
+def test_both_causes_are_inserted_where_they_gain_together_and_the_moves_lead_there():
+    found = greedy_search(Pairs({(2, (0, 1)): 5.0}, [(3, (0, 1)), (2, (0, 1))]), free(N))
+    assert found.graph == ((), (), (0, 1), ())
+    assert replayed(found.moves, N) == found.graph
+
+
+def test_what_came_after_a_node_becomes_its_cause_with_another():
+    """The reversed arrow alone gains; both causes together gain more, and no single move leads there."""
+    scores = Pairs({(0, (2,)): 3.0, (2, (0, 1)): 9.0}, [(2, (0, 1))])
+    assert greedy_search(Pairs(scores.gains, []), free(N)).graph == ((2,), (), (), ())
+    found = greedy_search(scores, free(N))
+    assert found.graph == ((), (), (0, 1), ())
+    assert replayed(found.moves, N) == found.graph
+
+
+@pytest.mark.parametrize("limit", ["forbidden", "required", "max_parents"])
+def test_pairs_keep_what_is_forbidden_required_or_too_much(limit):
+    scores = Pairs({(0, (2,)): 3.0, (2, (0, 1)): 9.0}, [(2, (0, 1))])
+    forbidden, required = np.eye(N, dtype=bool), np.zeros((N, N), dtype=bool)
+    forbidden[1, 2] |= limit == "forbidden"
+    required[2, 0] |= limit == "required"
+    rules = EdgeRules.of(forbidden, required)
+    found = greedy_search(scores, rules, max_parents=1 if limit == "max_parents" else N)
+    assert not parents_matrix(found.graph)[[0, 1], 2].all()
+    assert parents_matrix(found.graph)[2, 0]
+
+
+def test_a_search_finds_causes_that_act_only_together():
+    a, b, y, other = together()
+    edges = HNMSearch(n_restarts=1).fit(np.column_stack([a, b, y, other])).adjacency_matrix_ != 0
+    np.testing.assert_array_equal(np.argwhere(edges), [[0, 2], [1, 2]])
