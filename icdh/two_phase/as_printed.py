@@ -246,7 +246,7 @@ def phase_two_objective(
 ) -> tuple[float, Weights]:
     """Return the objective of Phase II, the augmented Lagrangian of Algorithm 3, and its gradient by every weight.
 
-    (1/M) sum of (X_n - f_n)^2 / (2 sigma_n^2) + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2) + alpha h + (rho/2) h^2
+    ``(1/M) sum of (X_n - f_n)^2 / (2 sigma_n^2) + l1 |W1|_1 + (l2/2) (|W1|^2 + |W2|^2) + alpha h + (rho/2) h^2``
 
     Parameters
     ----------
@@ -275,9 +275,11 @@ def phase_two_objective(
 
     Notes
     -----
-    By W1 the penalties have the derivatives l1 sign(W1) + l2 W1 + (alpha + rho h) dh/dW1, where A[i, n] = |W1_n,i|
-    gives dh/dW1_nhi = (dh/dA)[i, n] W1_nhi / A[i, n]. At W1_nhi = 0 the lasso has a kink; its derivative is taken for
-    zero. For a smooth optimiser W1 = W1+ - W1- with both parts non-negative: the lasso is then linear, and ``l1=0``.
+    By W1 the penalties have the derivatives ``l1 sign(W1) + l2 W1 + (alpha + rho h) dh/dW1``. There ``A[i, n]`` is the
+    norm of the weights from i to n, so that ``dh/dW1_nhi = (dh/dA)[i, n] W1_nhi / A[i, n]``.
+
+    At a weight of zero the lasso has a kink; its derivative is taken for zero. A smooth optimiser needs W1 = W1+ - W1-
+    with both parts non-negative: then the lasso is linear, is added outside, and ``l1=0`` is passed.
 
     References
     ----------
