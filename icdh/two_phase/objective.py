@@ -180,8 +180,12 @@ class FamilyObjective:
         The child.
     inputs : ndarray of int, shape (inputs,)
         The rows of ``features`` that it depends on, in ascending order.
-    is_free, lasso, curvature
-        See `Objective`.
+    is_free : ndarray of bool, shape (inputs,)
+        Which inputs are edges that may be absent; intercepts and required edges are not.
+    lasso : ndarray, shape (inputs,)
+        The penalty on the weights of each input; zero unless it is free.
+    curvature : ndarray, shape (inputs,)
+        The mean of x_i^2 / sigma_n^2, in whose inverse roots weights have like units; one where it is zero.
     ridge : ndarray, shape (inputs,)
         The ridge on the weights of each input.
     output_ridge : float
@@ -287,7 +291,7 @@ class NetworkObjective:
     effects, causes : ndarray of int, shape (inputs,)
         The inputs, sorted by effect: the edges ``causes[k]`` -> ``effects[k]``; an intercept has cause N.
     is_free, lasso, curvature
-        See `Objective`.
+        See `FamilyObjective`; those of all children.
     """
 
     def __init__(self, problem: Problem, families: Iterable[FamilyObjective], rho: float = 0.0, alpha: float = 0.0):
