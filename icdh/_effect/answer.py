@@ -23,8 +23,9 @@ from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import effect_of_equal_values, repeats, resembles_its_past
 from icdh._table.categories import Label
+from icdh._table.kinds import FEW_VALUES
 from icdh._table.relations import Groups, with_relations, without_groups
-from icdh._table.table import FEW_VALUES, Table, mean_and_deviation, rows_by_content, said_of_gaps
+from icdh._table.table import Table, mean_and_deviation, rows_by_content, said_of_gaps
 from icdh.exceptions import DataWarning, option, warn
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.posterior import posterior
