@@ -39,7 +39,8 @@ def lead_of(side, levels, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = HNMSearch().fit(np.column_stack(list(pair.values())))
-    scores, _, _, order = model.found_graph()
+    searched = model.found_graph()
+    scores, order = searched.scores, searched.table.order
     first, second = (int(np.flatnonzero(order == k)[0]) for k in (0, 1))
     backward, forward = (sum(scores([(b, (a,)), (a, ())])) for a, b in ((second, first), (first, second)))
     found = model.adjacency_matrix_

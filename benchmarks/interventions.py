@@ -162,12 +162,12 @@ def errors(fitted, data, asked):
     return dict(zip(("mean", "tails", "counterfactual"), np.hstack(found).mean(axis=1).tolist(), strict=True))
 
 
-def run(results, tables):
+def run(results, tables, methods):
     """Fill the results file."""
     for noise, distribution in SETTINGS:
         for seed in range(tables):
             key = {"noise": noise, "distribution": distribution, "seed": seed}
-            left = [method for method in METHODS if not results.has(**key, method=method)]
+            left = [method for method in methods if not results.has(**key, method=method)]
             if not left:
                 continue
             graph = simulate.erdos_renyi(10, 2, random_state=100 + seed)
@@ -213,11 +213,12 @@ def quartiles(rows, kind):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=int, default=5)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--results", type=Path, default=RESULTS)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     results = Results(args.results, KEY)
-    run(results, args.tables)
+    run(results, args.tables, args.methods)
     print(table(results.rows))
 
 

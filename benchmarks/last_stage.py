@@ -34,12 +34,14 @@ def main():
     parser.add_argument("--procedures", choices=PROCEDURES, nargs="+", default=list(PROCEDURES))
     parser.add_argument("--sizes", type=int, nargs="+", default=list(TABLES))
     parser.add_argument("--seeds", type=int, default=91000, help="the first seed")
+    parser.add_argument("--tables", type=int, default=max(TABLES.values()), help="at most so many of each size")
     arguments = parser.parse_args()
     results = Results(arguments.output, ("noise", "variables", "edges", "units", "procedure", "seed"))
     for noise, variables, edges, units in SETTINGS:
         for procedure in arguments.procedures if variables in arguments.sizes else ():
             setting = {"noise": noise, "variables": variables, "edges": edges, "units": units, "procedure": procedure}
-            for seed in range(arguments.seeds, arguments.seeds + TABLES[variables]):
+            n_tables = min(arguments.tables, TABLES[variables])
+            for seed in range(arguments.seeds, arguments.seeds + n_tables):
                 if not results.has(**setting, seed=seed):
                     results.add({**setting, "seed": seed, **measure(**setting, seed=seed)})
             print(line(setting, results.rows), flush=True)

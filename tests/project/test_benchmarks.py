@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 
@@ -34,6 +35,13 @@ def run(*arguments, folder=ROOT, **environment):
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [sys.executable, "-m", "benchmarks", *arguments]
     return subprocess.run(command, cwd=folder, env=kept | environment, capture_output=True, text=True, check=False)
+
+
+def test_every_benchmark_has_a_small_size_for_continuous_integration():
+    """Or data that stand elsewhere; ``.ci/start_benchmarks.py`` runs them."""
+    started = runpy.run_path(str(ROOT / ".ci" / "start_benchmarks.py"))
+    scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")} - started["LIBRARIES"]
+    assert scripts == started["SMALL"].keys() | started["ELSEWHERE"]
 
 
 def test_without_a_name_the_benchmarks_are_listed():

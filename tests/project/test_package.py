@@ -170,16 +170,22 @@ def unpacked(tmp_path_factory):
     return folder / archive.name.removesuffix(".tar.gz")
 
 
-@pytest.mark.slow
-def test_a_source_distribution_holds_what_its_tests_need(unpacked):
-    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", ".ci/run"):
+def test_a_source_distribution_holds_the_package_alone(unpacked):
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"):
         assert (unpacked / name).is_file(), name
-    for folder in ("tests", "benchmarks", "paper_reproduction", "icdh"):
-        for path in (ROOT / folder).rglob("*.py"):
-            assert (unpacked / path.relative_to(ROOT)).is_file(), path
+    files = [path.relative_to(ROOT) for path in (ROOT / "icdh").rglob("*.*") if "__pycache__" not in path.parts]
+    assert not [
+        path for path in files if path.suffix in (".py", ".gz", ".csv", ".html") if not (unpacked / path).exists()
+    ]
+    assert {path.name for path in unpacked.iterdir() if path.is_dir()} == {"icdh", "icdh.egg-info"}
     assert not list(unpacked.rglob("*.pyc"))
-    command = "-m pytest -p no:cacheprovider tests/table/test_graphs.py -o addopts="
-    assert "passed" in printed(*command.split(), cwd=unpacked)
+    assert sum(path.stat().st_size for path in unpacked.rglob("*") if path.is_file()) < 2_000_000
+
+
+def test_the_page_of_promises_has_every_public_name():
+    page = (ROOT / "docs" / "promises.rst").read_text(encoding="utf-8").partition("How a name goes")[0]
+    names = set(re.findall(r"``(icdh\.\w+|[A-Za-z]\w+)``", page)) - {"icdh", "random_state", "n_jobs", "__all__"}
+    assert names == {*icdh._PUBLIC, *(f"icdh.{name}" for name in icdh._MODULES)}
 
 
 def test_metadata_name_the_authors_and_show_the_readme(unpacked):
