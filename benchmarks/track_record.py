@@ -59,6 +59,8 @@ def show(rows):
     for name in dict.fromkeys((row["tables"], row["method"]) for row in rows):
         own = [row for row in rows if (row["tables"], row["method"]) == name]
         for group, kinds in GROUPS.items():
+            if not any(sum(row["arrows"][kind]) for row in own for kind in kinds):
+                continue
             forward, backward, share, low, high = share_of(own, group, rng)
             told = f", told {KINDS[kinds[0]].share:.0%}" if group != "all" else ""
             print(
