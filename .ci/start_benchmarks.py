@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "benchmarks"
 sys.path[:0] = [str(FOLDER), str(ROOT)]
 
-ELSEWHERE = {"production_lines", "public_files"}
+ELSEWHERE = {"known_effects", "production_lines", "public_files"}
 SMALL = {
     "all_sets": "",
     "answers": "OUT TABLES --tables look",
@@ -30,6 +30,7 @@ SMALL = {
     "coarse_rounding": "OUT --seeds 13000 13001",
     "dependent_rows": "level --seeds 1",
     "effect_coverage": "--tables 1 --rows 200 --designs strong --results OUT",
+    "effect_graphs": "--graphs 1 --variables 5 --rows 60 --kinds gaussian --results OUT",
     "evaluation": "OUT --variables 5",
     "exact_search": "OUT --variables 5 --seeds 0 1",
     "extra_edges": "OUT --graphs 1 --tables hubs",
@@ -39,7 +40,6 @@ SMALL = {
     "interventions": "--tables 1 --methods nothing --results OUT",
     "invariance": "OUT --tables 1 --kinds continuous",
     "knowledge": "--suite experiments --methods icdh --seeds 7000 7001 --results OUT",
-    "known_effects": "coverage --tables 1 --rows 100 --results OUT",
     "last_stage": "OUT --sizes 10 --procedures stage --tables 1",
     "memory": "--rows 1000 --columns 3",
     "minima": "OUT --tables 1 --seeds 1 --rows 100",
