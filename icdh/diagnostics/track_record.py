@@ -47,23 +47,20 @@ class TrackRecord(NamedTuple):
     ----------
     share, low, high : float
         The share, and the ends of an interval of 95 % for the share in another list of tables.
-    because : str
-        Which kind of arrow it is.
     """
 
     share: float
     low: float
     high: float
-    because: str
 
     def __str__(self) -> str:
         return f"{100 * self.share:.0f} %"
 
 
-BOTH = TrackRecord(0.82, 0.75, 0.87, "the effect has heavier tails and is better explained than its cause")
-TAILS = TrackRecord(0.54, 0.46, 0.64, "the effect has heavier tails than its cause, but is not better explained")
-EXPLAINED = TrackRecord(0.54, 0.46, 0.64, "the effect is better explained than its cause, but has no heavier tails")
-NEITHER = TrackRecord(0.37, 0.27, 0.46, "the effect has neither heavier tails than its cause nor is better explained")
+BOTH = TrackRecord(0.82, 0.75, 0.87)  # the effect has heavier tails and is better explained than its cause
+TAILS = TrackRecord(0.54, 0.46, 0.64)  # it has heavier tails alone
+EXPLAINED = TrackRecord(0.54, 0.46, 0.64)  # it is better explained alone
+NEITHER = TrackRecord(0.37, 0.27, 0.46)
 
 
 class Marginals(NamedTuple):
