@@ -62,6 +62,7 @@ class Progress:
         self.shown = on_terminal if shown is None else shown
         self._between, self._stays, self._width = between, on_terminal and not between, 0
         self._clock: Clock | None = None
+        self._is_over = False
         self._begin = self._last = time.monotonic()
         self._wait, self._beat = (FIRST, BEAT) if on_terminal else (SILENCE, SILENCE)
         self._over = threading.Event()
@@ -96,6 +97,9 @@ class Progress:
             now = time.monotonic()
             if now >= self._last + self._wait:
                 self._last, self._wait = now, self._beat
+                was_over, self._is_over = self._is_over, self._clock is not None and self._clock.is_over
+                if was_over and not self._stays:  # said once
+                    continue
                 line = f"icdh: {self._line(now - self._begin)}"
                 if self._stays:
                     line = line[: shutil.get_terminal_size().columns - 1]

@@ -17,6 +17,7 @@ class Look:
     text: str = "#333333"
     edge: str = "#2f4a6d"
     doubtful: str = "#6b7684"
+    unlikely: str = "#b85410"
     node: str = "#eaf1fb"
     border: str = "#2f5597"
     hidden: str = "#e4e4e4"  # a node that is no column

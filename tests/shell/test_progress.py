@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.model import answer
 from support.shell import _input, _learning
+from support.utils import Clock
 
 from icdh import ICDH, HNMSearch, Progress, bootstrap, cli
 from icdh.files import read_with_labels
@@ -131,3 +132,11 @@ def test_a_dropped_interrupt_ends_the_fit_at_its_next_step():
     finally:
         signal.signal(signal.SIGINT, before)
     assert progress.steps == 1
+
+
+def test_that_time_is_over_is_said_once(monkeypatch):
+    stream = watched(monkeypatch, on_terminal=False)
+    with Progress("moves", shown=True) as progress:
+        progress.follow(Clock(0.0))
+        time.sleep(0.2)
+    assert stream.getvalue().count("time is over, the result follows") == 1
