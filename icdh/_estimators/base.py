@@ -209,6 +209,7 @@ class CausalGraphEstimator(SharedParameters):
     edge_probability_: Floats
     imputations_: "list[CausalGraphEstimator]"
     _counts_dependent_rows = False
+    _weight_unit = "weight"
 
     def _learn(self, model: StructuralModel, thresholds: dict[str, object] | None = None, /, **learned: object) -> None:
         """Set all that was learned in one step: an interrupted fit leaves no mixture of models.
@@ -219,6 +220,7 @@ class CausalGraphEstimator(SharedParameters):
         parameters = {name: _text(value) for name, value in (self.get_params() | (thresholds or {})).items()}
         del parameters["callback"]
         how: About = {"estimator": type(self).__name__, "parameters": parameters, "versions": {"icdh": __version__}}
+        how["weight_unit"] = self._weight_unit
         settled = (model.adjacency != 0.0) & self._rules(model.names).settled
         model = replace(model, about={**model.about, **how}, settled=settled.astype(float) if settled.any() else None)
         attributes: dict[str, object] = {

@@ -217,6 +217,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     hidden_values_: HiddenValues = field(init=False)
     _found: "FoundGraph" = field(init=False)
     _counts_dependent_rows = True
+    _weight_unit = "nats"
 
     def as_table(self, X: TableLike) -> Table:
         """Return the table that ``fit`` reads in ``X``: numbers, and codes for categories."""

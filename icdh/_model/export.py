@@ -191,7 +191,7 @@ def headline(model: "StructuralModel") -> str:
 
 def weight_unit(model: "StructuralModel") -> str:
     """Return what the weights of the edges are: "nats" or "weight"."""
-    return "nats" if model.about.get("estimator") == "HNMSearch" else "weight"
+    return model.about.get("weight_unit", "weight")
 
 
 def summary(model: "StructuralModel") -> str:

@@ -47,6 +47,7 @@ class About(TypedDict, total=False):
     n_observations: int
     parameters: dict[str, str]
     versions: dict[str, str]
+    weight_unit: str
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 from helpers import cases, hetero_chain
 from support.families import CONSTANT
 
-from icdh import ICDH, HiddenCause, HNMSearch, check, graphs
+from icdh import ICDH, HiddenCause, HNMSearch, check, graphs, load
 from icdh.exceptions import MissingExtraError
 from icdh.files import read_graph, write_graph
 from icdh.uncertainty import GraphEnsemble
@@ -25,6 +25,17 @@ def test_the_summary_says_who_learned_what(fitted):
     expected = [(edge.cause, "->", edge.effect, f"{edge.strength:.3g}") for edge in fitted.edge_list()]
     assert [tuple(line.split()) for line in edges] == expected
     assert fitted.model_.summary() == fitted.summary()
+
+
+class Search(HNMSearch):
+    """A search of another name, whose weights are nats, too."""
+
+
+def test_the_unit_of_weights_is_known_whatever_the_name_of_the_estimator(tmp_path):
+    found = Search(n_restarts=1, hidden_units=2).fit(hetero_chain(np.random.default_rng(0), 200))
+    found.save(tmp_path / "m.icdh")
+    for summary in (found.summary(), load(tmp_path / "m.icdh").summary()):
+        assert summary.splitlines()[1].split()[:4] == ["cause", "->", "effect", "nats"]
 
 
 def renamed(fitted, names, adjacency):
