@@ -66,7 +66,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
         ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless the residuals of
         more than one variable in ten deny that given the causes found; then the evidence chooses one of the three for
-        every variable (`icdh._node_model.noise`).
+        every variable, where it gains 0.008 nats a row over the Gaussian (`icdh._node_model.noise`).
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         The monotone transform of every continuous or gridded column during the search, with a fitted parameter for
         each column (`icdh._table.transforms`). "auto" takes the one that raises the evidence of many variables, given

@@ -14,7 +14,7 @@ from icdh._node_model.evidence import NodeFit, at_fixed_point, fit_node, odds_wi
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import GaussianResponse, LinearFit, fit_linear
 from icdh._node_model.network import network_outputs, node_outputs, with_twice_the_units
-from icdh._node_model.noise import noise_gain
+from icdh._node_model.noise import PRICE, noise_gain
 from icdh._node_model.response import Density, Response
 from icdh._node_model.worth import Worth
 from icdh._rows.related import RelatedRows
@@ -327,11 +327,11 @@ class Families:
     def _noise(self, node: int, residuals: Sequence[Floats], noise: str) -> tuple[float, str]:
         """Return the gain of a noise distribution and its name, by as many rows as there are independent ones."""
         if self.worth is None or noise == "gaussian":
-            return noise_gain(residuals, noise)
+            return noise_gain(residuals, noise, PRICE)
         apart = self.worth.apart(node)
         apart = apart[self._density((node, ()))[1].mask(apart.size)]
         apart = apart if np.count_nonzero(apart) >= TUNING.fewest_apart else np.ones(apart.size, dtype=bool)
-        gain, name = noise_gain([sample[apart] for sample in residuals], noise)
+        gain, name = noise_gain([sample[apart] for sample in residuals], noise, PRICE)
         return gain / float(apart.mean()), name
 
     def _noise_gain(self, family: Family, residuals: Sequence[Floats], noise: str) -> float:
@@ -351,7 +351,8 @@ class Families:
         if sizes.min() < TUNING.least_group:
             return whole
         groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
-        return max(whole, sum(noise_gain([sample[rows] for sample in residuals], "auto")[0] for rows in groups))
+        parts = (noise_gain([sample[rows] for sample in residuals], "auto", PRICE)[0] for rows in groups)
+        return max(whole, sum(parts))
 
     def gain_estimates(self, family: Family, fit: NodeFit) -> Floats:
         """Return, for each variable, an optimistic estimate of the fall of the score if it is added or removed.

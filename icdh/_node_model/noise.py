@@ -6,6 +6,9 @@
 - "free": n times the negentropy, by which an unconstrained density beats the Gaussian.
 - "auto": the largest of these gains. A free density then costs three standard deviations of its gain on Gaussian
   samples: a graph has many variables, and the error of the estimate alone would make one of them choose "free".
+  While a graph is sought, other noise than the Gaussian costs `PRICE` for each observation, too. Where Gaussian noise
+  passes a curve, such as a tanh, residuals in the wrong direction gain a little, and so little must not turn arrows.
+  Laplace noise gains 0.07 nats an observation, uniform noise 0.18.
 """
 
 from collections.abc import Sequence
@@ -17,10 +20,11 @@ from icdh._ground.arrays import Floats
 from icdh._ground.entropy import negentropy, negentropy_deviation
 from icdh._node_model._kernels import student_scales
 
+PRICE = 0.008  # nats an observation; at 0.005 noise through a tanh still turns arrows
 DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 
 
-def noise_gain(samples: Sequence[Floats], noise: str) -> tuple[float, str]:
+def noise_gain(samples: Sequence[Floats], noise: str, price: float = 0.0) -> tuple[float, str]:
     """Return the gain of a noise distribution over the Gaussian, in nats, and its name.
 
     Parameters
@@ -29,6 +33,8 @@ def noise_gain(samples: Sequence[Floats], noise: str) -> tuple[float, str]:
         Standardised residuals; several where values are spread over cells. The gain is their mean.
     noise : {"auto", "gaussian", "student", "free"}
         The distribution.
+    price : float
+        What "auto" takes for any other noise than the Gaussian, in nats an observation.
 
     Returns
     -------
@@ -43,7 +49,7 @@ def noise_gain(samples: Sequence[Floats], noise: str) -> tuple[float, str]:
     free = n * float(np.mean([negentropy(sample) for sample in samples]))
     if noise == "free":
         return free, "free"
-    gains = {"gaussian": 0.0, "student": student_gain(samples[0]), "free": free - free_cost(n)}
+    gains = {"gaussian": 0.0, "student": student_gain(samples[0]) - n * price, "free": free - free_cost(n) - n * price}
     best = max(gains, key=lambda name: gains[name])
     return gains[best], best
 

@@ -7,6 +7,7 @@ import pytest
 from helpers import family_evidence, recorded, standardised
 from support.estimators import graph_search
 from support.families import (
+    PRICE,
     Families,
     GaussianResponse,
     OrdinalResponse,
@@ -182,11 +183,11 @@ def test_noise_is_gaussian_until_the_residuals_of_a_graph_show_that_it_is_not():
     assert scores.choose_noise(TAILS)
     assert [scores.noise_of(family) for family in TAILS] == ["student", "gaussian", "gaussian"]
     for family in families:
-        worth = noise_gain([scores.residuals(family)], "auto")[0]
+        worth = noise_gain([scores.residuals(family)], "auto", PRICE)[0]
         scores([family])
         assert scores.network_score_of(family) == pytest.approx(plain[family] - worth, abs=1e-9)
     assert not scores.choose_noise(TAILS)
-    assert scores([(0, (2,))])[0] < evidence(heavy_tails(), most_units=None)([(0, (2,))])[0] - 10
+    assert scores([(0, (2,))])[0] < evidence(heavy_tails(), most_units=None)([(0, (2,))])[0] - 10 + 600 * PRICE
 
 
 def test_one_variable_of_many_does_not_show_that_noise_is_not_gaussian():
@@ -309,6 +310,6 @@ def test_the_noise_of_an_effect_may_differ_between_the_levels_of_its_cause():
     before = scores([family])[0]
     assert scores.choose_noise([family, (1, ())])
     residuals = scores.residuals(family)
-    parts = sum(noise_gain([residuals[cause == level]], "auto")[0] for level in (0.0, 1.0))
-    assert parts > noise_gain([residuals], "auto")[0] + 20.0
+    parts = sum(noise_gain([residuals[cause == level]], "auto", PRICE)[0] for level in (0.0, 1.0))
+    assert parts > noise_gain([residuals], "auto", PRICE)[0] + 20.0
     assert scores([family])[0] == pytest.approx(before - parts, abs=1e-9)
