@@ -1,6 +1,6 @@
 """The search of `HNMSearch`: a transform of the columns, then the graph of the highest evidence."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol, TypeAlias
@@ -24,7 +24,7 @@ from icdh.knowledge import EdgeRules
 from icdh.search.climb import Climber
 from icdh.search.directions import turn_while_it_gains
 from icdh.search.escapes import Search, SearchResult, greedy_search
-from icdh.search.moves import Graph, Move, differing_families, parents_matrix, price_of_width
+from icdh.search.moves import Family, Graph, Move, differing_families, parents_matrix, price_of_width
 from icdh.search.order_search import Gains, graph_of_order, search_orders
 from icdh.search.orders import MOST_VARIABLES, best_graph, weigh_families
 
@@ -409,9 +409,14 @@ class GraphSearch:
 
     def _exact(self, scores: FamilyScore, found: SearchResult) -> SearchResult:
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""
+
+        def polished(families: Sequence[Family]) -> list[float]:
+            scores.polish_failed(families)
+            return scores(families)
+
         try:
             families = weigh_families(
-                scores,
+                polished,
                 found.graph,
                 self.table.rules,
                 n_candidates=TUNING.exact_candidates,

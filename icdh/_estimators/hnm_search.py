@@ -82,7 +82,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     search : {"greedy", "exact"}, default "greedy"
         How to search. "exact", for at most 22 variables, goes on from the greedy graph to the best of all graphs whose
         families have at most three causes among eight candidates, or are those of the greedy graph with one cause more
-        or fewer; none has more than ``max_parents``.
+        or fewer; none has more than ``max_parents``. It is exact about the choice among these, given their fits: a fit
+        may end in a local minimum. Families whose residuals still depend on their own causes are fitted again first.
     hidden_causes : bool, default False
         Whether to look for hidden common causes: batches, seasons, general factors, treatments that nobody recorded.
         Without it such a cause leaves false arrows between its children. A hidden cause adds a multiple of its value,

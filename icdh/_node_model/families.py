@@ -38,6 +38,7 @@ class Tuning:
     fine_tolerance: float = 0.001  # nats, of polish
     growth_gain: float = 5.0  # nats that twice the hidden units must gain
     few_differences: int = 2  # parents that only one of two similar families has
+    failed: float = 20.0  # nats that residuals of a fit tell of its own parents, above which the fit has failed
     few_denials: float = 0.1  # share of the continuous variables up to which noise stays Gaussian
 
 

@@ -5,6 +5,8 @@ worth a fit then, and a search that adds one at a time finds neither. As in `icd
 standardised derivatives of the log-likelihood by the outputs are white under the fitted model. What the fit
 explains is removed from them, and they are regressed on products of functions of two candidates: cosines of the ranks
 of a number or of grades, indicators of labels. All pairs and effects take one matrix product for each candidate.
+
+Where a fit ended in a poor local minimum, what is left depends on functions of single parents that the family has.
 """
 
 from collections.abc import Sequence
@@ -27,6 +29,8 @@ class Tuning:
         10.0  # nats that a pair must promise beyond its edges: of 4000 pairs the largest promises 7 by chance
     )
     of_an_effect: int = 2  # pairs
+    of_a_parent: int = 8  # functions by which a misfit is told
+    resolved: float = 1e-6  # deviation of a function that those before it must leave
     most_products: float = 3e9  # multiplications, about a second; of wide tables fewer rows are looked at
     fewest_rows: int = 100
 
@@ -82,6 +86,29 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
     return [pair for _, pair in sorted(found, key=lambda own: -own[0])]
 
 
+def misfit(families: Families, family: Family, fit: NodeFit) -> float:
+    """Return the nats that functions of single parents still tell of a family: many where its fit has failed.
+
+    Parameters
+    ----------
+    families : Families
+        The data.
+    family : tuple
+        A node and its parents.
+    fit : NodeFit
+        Its fit.
+    """
+    rest, parents = _unexplained(families, family, fit), family[1]
+    counted = slice(None) if families.rows is None else families.rows[family[0]]
+    rest, k = rest[:, counted], TUNING.of_a_parent
+    functions = np.stack([_functions_of(families.causes[families.inputs_of([own])][:, counted], k) for own in parents])
+    squares = np.square(functions @ rest.T) / rest.shape[1]
+    relative, n = 1.0 / np.arange(1, k + 1), rest.shape[1]
+    told = evidence_of_squares(with_large_effects(squares[:, :, 0], float(rest[0] @ rest[0]), n), relative, n)
+    told += sum(evidence_of_squares(squares[:, :, other], relative, n) for other in range(1, len(rest)))
+    return float(told.max(initial=0.0))
+
+
 def _unexplained(families: Families, family: Family, fit: NodeFit) -> Floats:
     """Return the standardised derivatives without what the fit explains, shape (S, n); zero where rows do not count."""
     x, response = families.data(family)
@@ -93,14 +120,17 @@ def _unexplained(families: Families, family: Family, fit: NodeFit) -> Floats:
     return rest
 
 
-def _functions_of(inputs: Floats) -> Floats:
+def _functions_of(inputs: Floats, k: int = TUNING.functions) -> Floats:
     """Return orthogonal functions of a candidate from its network inputs, shape (k, n); zeros where there are fewer."""
-    k, n = TUNING.functions, inputs.shape[1]
+    n = inputs.shape[1]
     if len(inputs) == 1:
         _, places, counts = np.unique(inputs[0], return_inverse=True, return_counts=True)
         middle = (np.cumsum(counts) - 0.5 * counts) / n  # ranks; equal values share theirs
         inputs = np.cos(np.pi * np.arange(1, k + 1)[:, np.newaxis] * middle[places])
+    basis, sizes = np.linalg.qr(
+        (inputs - inputs.mean(axis=1, keepdims=True)).T
+    )  # in their order: the smooth ones first
+    basis = basis[:, np.abs(np.diag(sizes)) > TUNING.resolved * np.sqrt(n)][:, :k]
     functions = np.zeros((k, n))
-    basis = orthonormal(inputs - inputs.mean(axis=1, keepdims=True))[-k:] * np.sqrt(n)
-    functions[: len(basis)] = basis
+    functions[: basis.shape[1]] = basis.T * np.sqrt(n)
     return functions

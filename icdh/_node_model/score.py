@@ -18,6 +18,7 @@ is decided on the subsample that needs many fits: initial weights, detours, unit
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -29,7 +30,7 @@ from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model.additive import AdditiveModels
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import COLD, TUNING, Families, Family, Start
-from icdh._node_model.pair_estimates import Pair, pair_gains
+from icdh._node_model.pair_estimates import Pair, misfit, pair_gains
 from icdh._node_model.without_fits import LinearGains
 
 QUICK_OBSERVATIONS = 2000  # that families without a fit are scored on when time is over
@@ -300,6 +301,13 @@ class FamilyScore:
             fewer = node, tuple(k for k in parents if k != parent)
             estimates[parent] = score - self.baseline_score_of(fewer, "linear")
         return estimates
+
+    def polish_failed(self, families: Sequence[Family]) -> None:
+        """Polish the families whose residuals still depend on their own parents: cold starts may end far apart."""
+        self(families)
+        new = [family for family in families if family[1] and self.fit_of(family).succeeded]
+        left = self.run("testing residuals", partial(misfit, self.families), new, list(map(self.fit_of, new)))
+        self.polish([family for family, nats in zip(new, left, strict=True) if nats > TUNING.failed])
 
     def pair_gains(self, families: Sequence[Family]) -> list[Pair]:
         """Return two further parents each that may gain together, given the families of a graph, the best first."""

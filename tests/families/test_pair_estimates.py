@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers import family_evidence, free, replayed, scores_of_columns, standardised
-from support.families import PAIR_TUNING, columns_of, pair_gains
+from support.families import FAMILIES_TUNING, PAIR_TUNING, Start, columns_of, misfit, pair_gains
 from support.search import FamilyScores, greedy_search, parents_matrix
 
 from icdh import HNMSearch
@@ -144,3 +144,44 @@ def test_a_search_finds_causes_that_act_only_together():
     a, b, y, other = together()
     edges = HNMSearch(n_restarts=1).fit(np.column_stack([a, b, y, other])).adjacency_matrix_ != 0
     np.testing.assert_array_equal(np.argwhere(edges), [[0, 2], [1, 2]])
+
+
+def waves(size=800):
+    """A cause, and an effect that swings with it."""
+    x, e = np.random.default_rng(0).normal(size=(2, size))
+    return standardised(x, np.sin(2.0 * x) + 0.3 * e)
+
+
+def test_residuals_of_a_fit_that_failed_still_depend_on_its_own_parents():
+    scores, family = family_evidence(waves()), (1, (0,))
+    failed = scores.families.fit(family, 5, Start(max_steps=1))
+    scores.polish([family])
+    assert misfit(scores.families, family, failed) > 2.0 * FAMILIES_TUNING.failed
+    assert misfit(scores.families, family, scores.fit_of(family)) < 0.2 * FAMILIES_TUNING.failed
+
+
+def test_rows_that_do_not_count_show_no_misfit():
+    values, rows = waves(), np.ones((2, 800), dtype=bool)
+    values[1, ::2] = -values[0, ::2]
+    rows[1, ::2] = False
+    scores, family = family_evidence(values, rows=rows), (1, (0,))
+    scores.polish([family])
+    assert misfit(scores.families, family, scores.fit_of(family)) < FAMILIES_TUNING.failed
+
+
+def test_families_whose_fit_failed_are_polished_and_others_are_not(monkeypatch):
+    scores, families = family_evidence(waves(), n_restarts=3), [(1, (0,)), (0, (1,)), (0, ())]
+    scores(families)
+    polished, told = [], {(1, (0,)): 1e3, (0, (1,)): 0.0}
+    monkeypatch.setattr("icdh._node_model.score.misfit", lambda _, family, fit: told[family])
+    monkeypatch.setattr(scores, "polish", polished.extend)
+    scores.polish_failed(families)
+    assert polished == [(1, (0,))]
+
+
+def test_a_search_of_all_graphs_polishes_what_failed_first(monkeypatch):
+    tested = []
+    monkeypatch.setattr("icdh._node_model.score.misfit", lambda _, family, fit: tested.append(family) or 0.0)
+    values = np.random.default_rng(0).normal(size=(150, 3))
+    HNMSearch(search="exact", n_restarts=1, column_transform="none").fit(values)
+    assert {(node, parents) for node in range(3) for parents in [tuple(k for k in range(3) if k != node)]} <= {*tested}

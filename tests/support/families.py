@@ -40,7 +40,7 @@ from icdh._node_model.network import (
 from icdh._node_model.noise import PRICE, free_cost, noise_gain, student_gain
 from icdh._node_model.ordinal import LevelLaw, OrdinalResponse
 from icdh._node_model.pair_estimates import TUNING as PAIR_TUNING
-from icdh._node_model.pair_estimates import pair_gains
+from icdh._node_model.pair_estimates import misfit, pair_gains
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response as NodeResponse
 from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore
