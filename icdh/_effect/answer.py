@@ -341,9 +341,9 @@ class _Question:
         sample = sample.of_rows(np.isin(sample.cause, pair[:2]))
         return replace(sample, cause=(sample.cause == pair.high) * 1.0), unit
 
-    def _estimate(self, sample: Sample, pair: Contrast | None) -> Estimate:
+    def _estimate(self, sample: Sample, pair: Contrast | None, slope: Slope) -> Estimate:
         if self.is_slope:
-            return Slope(sample).step(*pair[:2]) if pair is not None and self.is_number else Slope(sample).per_unit()
+            return slope.step(*pair[:2]) if pair is not None and self.is_number else slope.per_unit()
         assert pair is not None
         if self.target != "untreated":
             return Difference(sample, pair.low, pair.high, self.target == "treated", self.level).estimate()
@@ -355,9 +355,10 @@ class _Question:
     ) -> tuple[Effect, Floats]:
         """Return the answer that is adjusted for covariates, and what each row adds to it."""
         sample, unit = self._sample(covariates, pair, outcome[1])
-        found = self._estimate(sample, pair)
+        slope = Slope(sample)
+        found = self._estimate(sample, pair, slope)
         estimate, names = found.times(unit), [self.table.names[k] for k in covariates]
-        curve = self._curve(Slope(sample), unit) if self.is_number else None
+        curve = self._curve(slope, unit) if self.is_number else None
         lower, upper = estimate.interval(self.level)
         nearest = 0.0 if lower <= 0.0 <= upper else min(abs(lower), abs(upper))
         compared: tuple[Hashable, ...] = ("all",) if self.is_slope or pair is None else pair[2:]
@@ -393,7 +394,7 @@ class _Question:
         def given(parents: tuple[int, ...]) -> Estimate:
             self.check(parents)
             sample, unit = self._sample([k for k in parents if self.table.varying[k]], pair, outcome[1])
-            return self._estimate(sample, pair).times(unit)
+            return self._estimate(sample, pair, Slope(sample)).times(unit)
 
         found = mixture(sets, given, self.level)
         left_out = f"graphs of probability {found.unanswered:.2f} give no answer, and are left out"

@@ -87,7 +87,7 @@ class Difference:
             high = splines.probabilities(at[1], folds)
             low = 1.0 - high if at.any(axis=0).all() else splines.probabilities(at[0], folds)
             probabilities.append(np.clip([low, high], 1e-12, 1.0))  # against division by zero alone
-            means.append([splines.means(sample.effect, folds, rows) for rows in at])
+            means.append([splines.means_of(rows, sample.effect, folds) for rows in at])
         return np.array(probabilities), np.array(means)
 
     def estimate(self) -> Estimate:

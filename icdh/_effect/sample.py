@@ -24,7 +24,7 @@ from functools import cached_property
 
 import numpy as np
 
-from icdh._effect.splines import Splines, demeaned, sums_of
+from icdh._effect.splines import Splines, demeaned, standardised, sums_of
 from icdh._ground.arrays import Floats, Integers, Mask
 
 N_FOLDS = 10
@@ -160,7 +160,7 @@ def observed_strengths(sample: Sample, cause: Floats) -> Floats:
     """
     rows = np.arange(cause.size)[:: -(-cause.size // BENCHMARK_ROWS)]
     sample = sample.of_rows(rows)
-    effect, cause = (demeaned(column, sample.within) for column in (sample.effect, cause[rows]))
+    effect, cause = (standardised(demeaned(column, sample.within)) for column in (sample.effect, cause[rows]))
 
     def errors(splines: Splines) -> Floats:
         return np.array([splines.error(effect, cause), splines.error(cause)])

@@ -34,7 +34,7 @@ import numpy as np
 
 from icdh._effect.sample import ENOUGH, Estimate, Sample, effective_rows
 from icdh._effect.splines import demeaned, natural_spline, spline_knots, sums_of
-from icdh._ground.arrays import Floats
+from icdh._ground.arrays import Floats, Integers
 
 LEAST_LEFT = 0.02  # share of the cause's variance that covariates leave
 LEAST = 1e-9  # of it, rounding aside
@@ -53,6 +53,7 @@ class _Fit(NamedTuple):
     effective: float
     left: float
     influence: Floats
+    cause: Floats
 
 
 @dataclass(frozen=True)
@@ -85,19 +86,20 @@ class Slope:
         return scales
 
     @cached_property
-    def _residuals(self) -> tuple[Floats, Floats]:
-        """What covariates leave of the effect, (s, n), and of the scaled terms, (s, n, k), in every split."""
-        sample = self.sample
-        effect = demeaned(sample.effect, sample.within)
-        terms = demeaned(self._terms(sample.cause) / self._scales, sample.within)
-        splits = sample.folds()
-        of_effect = np.array([effect - sample.splines.means(effect, folds) for folds in splits])
-        of_terms = np.array([[term - sample.splines.means(term, folds) for term in terms.T] for folds in splits])
-        return of_effect, of_terms.transpose(0, 2, 1)
+    def _splits(self) -> list[Integers]:
+        return self.sample.folds()
 
-    def _fit(self, n_terms: int | None = None) -> _Fit:
-        y, d = self._residuals[0], self._residuals[1][..., :n_terms]
-        n, groups = y.shape[1], self.sample.groups
+    def _left(self, columns: Floats) -> Floats:
+        """Return what units and covariates leave of columns, shape (s, n, k), in every split."""
+        columns = demeaned(columns, self.sample.within)
+        return np.array([columns - self.sample.splines.means(columns, folds) for folds in self._splits])
+
+    @cached_property
+    def _effect(self) -> Floats:
+        return self._left(self.sample.effect[:, np.newaxis])[..., 0]
+
+    def _fit(self, terms: Floats) -> _Fit:
+        y, d, groups = self._effect, self._left(terms), self.sample.groups
         inverse = np.linalg.pinv(np.einsum("snk,snl->kl", d, d) / len(d), hermitian=True)
         theta = inverse @ np.einsum("snk,sn->k", d, y) / len(d)
         left = y - d @ theta
@@ -105,17 +107,17 @@ class Slope:
         leverage = sums_of(np.einsum("snk,kl,snl->n", d, inverse, d) / len(d), groups)
         moved = sums_of(scores, groups) @ inverse / np.maximum(1.0 - leverage, 0.1)[:, np.newaxis]
         effective = effective_rows(leverage)
-        degrees = max(effective - len(theta), 1.0)
-        squares = float(np.square(left.mean(axis=0)).mean())
-        return _Fit(theta, moved.T @ moved, inverse * n, degrees, effective, squares, scores @ inverse)
+        degrees, squares = max(effective - len(theta), 1.0), float(np.square(left.mean(axis=0)).mean())
+        cause = d[..., 0].mean(axis=0)
+        return _Fit(theta, moved.T @ moved, inverse * y.shape[1], degrees, effective, squares, scores @ inverse, cause)
 
     @cached_property
     def _line(self) -> _Fit:
-        return self._fit(1)
+        return self._fit(self.sample.cause[:, np.newaxis] / self._scales[:1])
 
     @cached_property
     def _curve(self) -> _Fit:
-        return self._fit()
+        return self._fit(self._terms(self.sample.cause) / self._scales)
 
     def _along(self, fit: _Fit, moved: Floats, notes: tuple[str, ...] = ()) -> Estimate:
         error = math.sqrt(max(float(moved @ fit.covariance @ moved), 0.0))
@@ -126,7 +128,7 @@ class Slope:
     def per_unit(self) -> Estimate:
         """Return the slope; NaN with a note where covariates or units determine the cause."""
         before = float(demeaned(self.sample.cause / self._scales[0], self.sample.within).var())
-        share = float(np.square(self._residuals[1][..., 0]).mean()) / max(before, LEAST)
+        share = float(np.square(self._line.cause).mean()) / max(before, LEAST)
         if share > LEAST and before > LEAST:
             return self._along(self._line, 1.0 / self._scales[:1], tuple(self._notes(share)))
         nothing = ("covariates or units determine the cause: nothing is left to compare, and there is no answer",)
@@ -169,7 +171,7 @@ class Slope:
         if not lines.size or self.sample.within or n <= NEIGHBOURS:
             return 0.0
         rows = np.arange(n)[:: -(-n // COMPARED_ROWS)]
-        y, d = (np.mean(part, axis=0)[rows] for part in (self._residuals[0], self._residuals[1][..., 0]))
+        y, d = self._effect.mean(axis=0)[rows], self._line.cause[rows]
         jitter = 1e-6 * np.random.default_rng(0).normal(size=(rows.size, lines.shape[1]))
         places = lines[rows] + jitter  # so that equal rows are neighbours in no order
         near = KDTree(places).query(places, k=NEIGHBOURS + 1)[1][:, 1:]

@@ -134,33 +134,46 @@ class Splines:
         rest._keep(np.array([covariate not in owner for owner in self._owners], dtype=bool))
         return rest
 
-    def error(self, target: Floats, beside: Floats | None = None) -> float:
-        """Return the least error of generalised cross-validation, of the covariates and perhaps one more column."""
-        more = [] if beside is None else [beside / max(float(beside.std()), 1e-300)]
-        return min(_ridge(np.column_stack([self._design / scale, *more]), target, 0)[2] for scale in self._scales())
+    def error(self, target: Floats, *beside: Floats) -> float:
+        """Return the least error of generalised cross-validation, of the covariates and perhaps more columns."""
+        columns = np.column_stack([np.ones(target.size), self._design, *beside, target])
+        scales = (np.append(scale, np.ones(len(beside))) for scale in self._scales())
+        return min(_ridge(columns.T @ columns, scale, 0)[1] for scale in scales)
 
-    def means(self, target: Floats, folds: Integers, rows: Mask | None = None) -> Floats:
-        """Return the mean of a target given covariates, shape (n,), each row by a fit to the other folds.
+    def means(self, targets: Floats, folds: Integers) -> Floats:
+        """Return the means of targets given covariates, shape (n, k), each row by a fit to the other folds.
 
         Parameters
         ----------
-        target : ndarray, shape (n,)
-            What is predicted.
+        targets : ndarray, shape (n, k)
+            What is predicted, by undersmoothed fits.
         folds : ndarray of int, shape (n,)
             The fold of every row.
-        rows : ndarray of bool, shape (n,), optional
-            The rows whose mean it is: that of all rows, and a correction. Without them the fit is undersmoothed.
         """
-        if not self._design.size:  # nothing to adjust for
-            return np.full(target.size, target[rows if rows is not None else slice(None)].mean())
-        predicted = np.empty(target.size)
+        centre, width = targets.mean(axis=0), 1 + self._design.shape[1]
+        if width == 1:  # nothing to adjust for: the mean of all rows
+            return np.zeros(targets.shape) + centre
+        columns = np.column_stack([np.ones(len(targets)), self._design, targets - centre])
+        products = {fold: columns[folds == fold].T @ columns[folds == fold] for fold in np.unique(folds)}
+        whole, predicted = np.sum(list(products.values()), axis=0), np.empty(targets.shape)
+        for fold, held in products.items():
+            for k in range(targets.shape[1]):
+                kept = [*range(width), width + k]
+                slopes = self._slopes((whole - held)[np.ix_(kept, kept)], UNDERSMOOTHING)
+                predicted[folds == fold, k] = columns[folds == fold, :width] @ slopes
+        return predicted + centre
+
+    def means_of(self, rows: Mask, target: Floats, folds: Integers) -> Floats:
+        """Return the mean of a target in some rows given covariates, shape (n,): that of all rows, and a correction."""
+        design, predicted = np.column_stack([np.ones(target.size), self._design]), np.zeros(target.size)
+        if not self._design.size:
+            return predicted + target[rows].mean()
         for fold in np.unique(folds):
-            held = folds == fold
-            if rows is None:
-                predicted[held] = self._line(target, ~held, UNDERSMOOTHING)[held]
-            else:
-                of_all = self._line(target, ~held, 0)
-                predicted[held] = (of_all + self._line(target - of_all, rows & ~held, 0))[held]
+            held, fitted = folds == fold, np.zeros(target.size)
+            for train in (~held, rows & ~held):
+                columns = np.column_stack([design, target - fitted])[train]
+                fitted = fitted + design @ self._slopes(columns.T @ columns, 0)
+            predicted[held] = fitted[held]
         return predicted
 
     def probabilities(self, is_one: Mask, folds: Integers) -> Floats:
@@ -191,33 +204,38 @@ class Splines:
         ones = np.ones(self._is_curve.size)
         return [np.where(self._is_curve, 1.0, 0.1), ones] if self._is_curve.any() else [ones]
 
-    def _line(self, target: Floats, train: Mask, undersmoothing: int) -> Floats:
-        fits = [
-            (*_ridge(self._design[train] / scale, target[train], undersmoothing), scale) for scale in self._scales()
-        ]
-        offset, slopes, _, scale = min(fits, key=lambda fit: fit[2])
-        predicted: Floats = offset + self._design / scale @ slopes
-        return predicted
+    def _slopes(self, products: Floats, undersmoothing: int) -> Floats:
+        """Return intercept and slopes, of the scales that fit better."""
+        fits = [_ridge(products, scale, undersmoothing) for scale in self._scales()]
+        return min(fits, key=lambda fit: fit[1])[0]
 
 
-def _ridge(x: Floats, y: Floats, undersmoothing: int) -> tuple[float, Floats, float]:
-    """Return intercept, slopes, and the least error of generalised cross-validation.
+def _ridge(products: Floats, scale: Floats, undersmoothing: int) -> tuple[Floats, float]:
+    """Return intercept and slopes, and the least error of generalised cross-validation.
 
     The penalty is the best one, or so many steps below it as leave three quarters of the rows as degrees of freedom.
+
+    Parameters
+    ----------
+    products : ndarray, shape (1 + p + 1, 1 + p + 1)
+        The sums of products of a column of ones, the columns of the design and the target.
+    scale : ndarray, shape (p,)
+        What the columns are divided by.
+    undersmoothing : int
+        How many steps.
     """
-    centre, mean, n = x.mean(axis=0), y.mean(), len(y)
-    x, y = x - centre, y - mean
-    squares, vectors = np.linalg.eigh(x.T @ x)
-    squares, along = np.maximum(squares, 0.0), vectors.T @ (x.T @ y)
+    n, means = float(products[0, 0]), products[0] / products[0, 0]
+    centred = products[1:, 1:] - n * np.outer(means[1:], means[1:])
+    squares, vectors = np.linalg.eigh(centred[:-1, :-1] / np.outer(scale, scale))
+    squares, along = np.maximum(squares, 0.0), vectors.T @ (centred[:-1, -1] / scale)
     shrunk = squares + PENALTIES[:, np.newaxis]
-    left = y @ y - (along**2 * (squares + 2.0 * PENALTIES[:, np.newaxis]) / shrunk**2).sum(axis=1)
+    left = centred[-1, -1] - (along**2 * (squares + 2.0 * PENALTIES[:, np.newaxis]) / shrunk**2).sum(axis=1)
     used = 1.0 + (squares / shrunk).sum(axis=1)
     error = np.where(used < 0.9 * n, n * np.maximum(left, 0.0) / np.maximum(n - used, 1.0) ** 2, np.inf)
     best = int(np.argmin(error))
-    least = float(error[best])
     allowed = (np.arange(len(PENALTIES)) >= best - undersmoothing) & (used <= max(n / 4.0, used[best]))
-    slopes = vectors @ (along / shrunk[int(np.argmax(allowed))])
-    return float(mean - centre @ slopes), slopes, least
+    slopes: Floats = vectors @ (along / shrunk[int(np.argmax(allowed))]) / scale
+    return np.append(means[-1] - means[1:-1] @ slopes, slopes), float(error[best])
 
 
 def _logit(x: Floats, y: Floats, penalty: float) -> Floats:
