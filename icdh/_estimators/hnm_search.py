@@ -19,7 +19,7 @@ from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refu
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.kinds import KINDS
+from icdh._table.kinds import KINDS, point_masses
 from icdh._table.table import Scaling, Table
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
 from icdh.knowledge import EdgeRules, Knowledge
@@ -263,7 +263,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
         levels = {n: np.unique(table.values[n]) for n, kind in enumerate(table.kinds) if KINDS[kind].has_levels}
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
-        model = StructuralModel.of(table, scaling, kept, [CONSTANT] * N, levels)
+        counts = [slice(None)] * N if design.rows is None else list(design.rows[:N])
+        numbers = [n for n, kind in enumerate(table.kinds) if KINDS[kind].is_number]
+        masses = {n: np.array(own) for n in numbers if (own := point_masses(table.values[n][counts[n]]))}
+        model = StructuralModel.of(table, scaling, kept, [CONSTANT] * N, levels, masses)
         model, learned, in_time = refit(found, model, clock)
         self._learn(
             replace(model, kinds=table.kinds, column_transform=found.transform),

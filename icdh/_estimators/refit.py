@@ -184,9 +184,9 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
         return quick, False
 
 
-def _evidence_on_exact_columns(found: FoundGraph, clock: Clock) -> FamilyScore:
-    """Return the evidence of families of columns that are not transformed."""
-    columns = found.table.without_grids().columns("none", found.seed, masses=False)
+def _evidence_on_exact_columns(found: FoundGraph, clock: Clock, masses: bool = True) -> FamilyScore:
+    """Return the evidence of families of columns that are not transformed, with or without point masses."""
+    columns = found.table.without_grids().columns("none", found.seed, masses)
     return family_evidence(found.settings, columns, found.table, found.seed, clock)
 
 
@@ -236,7 +236,7 @@ def _add_confounded(
 
     The strongest loading of a hidden cause is positive.
     """
-    table, hidden, scores = found.table, [], _evidence_on_exact_columns(found, Clock())
+    table, hidden, scores = found.table, [], _evidence_on_exact_columns(found, Clock(), False)
     scores.units[:] = found.scores.units
     for families, loadings, networks, strength in causes.refit(scores, graph, found.settings.n_restarts):
         children = [node for node, _ in families]

@@ -179,7 +179,8 @@ def _natural(model: "StructuralModel", node: int, scaled: Floats, noise: Floats,
 def abducted(model: "StructuralModel", values: Floats, scaled: Floats) -> Rows:
     """Return observed rows with their noise under the model; values and scaled have shape (N, M).
 
-    The noise of a label or a level is not determined: it is NaN. The value of a hidden cause is its mean given the row.
+    The noise of a label, a level or a point mass is not determined: it is NaN. The value of a hidden cause is its mean
+    given the row.
     """
     noise, hidden = np.full_like(scaled, np.nan), np.zeros_like(scaled)
     for node, conditional in enumerate(model.conditionals):
@@ -196,12 +197,13 @@ def under(
 ) -> Floats:
     """Return the rows under an intervention with the noise they have, shape (N, M), in the units of the data.
 
-    Values that the intervention does not reach keep their bits. It must not reach labels and levels of unknown noise.
+    Values that the intervention does not reach keep their bits. It must not reach rows whose noise is not
+    determined: labels, levels and point masses.
     """
     values, scaled = rows.values.copy(), rows.scaled.copy()
 
     def respond(node: int, scaled: Floats) -> Floats:
-        if np.isnan(rows.noise[node, 0]):
+        if np.isnan(rows.noise[node]).any():
             if node not in actions:
                 value = model.conditionals[node].law.value
                 raise ValueError(

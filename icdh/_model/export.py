@@ -41,6 +41,11 @@ def to_dowhy(model: "StructuralModel") -> Foreign:
             f"column {levels[0]!r} has causes and few values, from which an invertible model of DoWhy's cannot get its "
             f"noise back; learn it as a number: kinds={{{levels[0]!r}: 'gridded'}}"
         )
+    if masses := [model.names[n] for n in model.masses if model.adjacency[:, n].any()]:
+        raise ValueError(
+            f"column {masses[0]!r} has causes and a point mass, from which an invertible model of DoWhy's cannot get "
+            "its noise back; pass the graph alone, as to_networkx gives it"
+        )
     gcm = import_extra("dowhy.gcm", "dowhy")
     parents_key = import_extra("dowhy.gcm.causal_models", "dowhy").PARENTS_DURING_FIT
     ordered_parents = import_extra("dowhy.graph", "dowhy").get_ordered_predecessors

@@ -325,7 +325,9 @@ def _check_model(model: "StructuralModel") -> None:
     _demand(of_columns, "kinds are not those of columns")
     _demand(model.column_transform in TRANSFORMS, "no such transform of columns is known")
     _demand(model.frame in ("", *LIBRARIES), "frame is no library of tables")
-    _demand(all(0 <= n < N for n in (*model.categories, *model.levels)), "labels are not those of variables")
+    _demand(
+        all(0 <= n < N for n in (*model.categories, *model.levels, *model.masses)), "labels are not those of variables"
+    )
     for known in model.categories.values():
         n_different = len({*known.labels, *known.unseen})
         _demand(0 < len(known.labels) <= MOST_LABELS, "labels are too few or too many")

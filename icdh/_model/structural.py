@@ -26,7 +26,7 @@ from icdh._model import effects as interventional
 from icdh._model import export
 from icdh._model import hidden as hidden_common
 from icdh._model.hidden import HiddenCause, is_confounded
-from icdh._node_model.law import Conditional, Noise, nearest
+from icdh._node_model.law import SAME, Conditional, Noise, nearest
 from icdh._table.categories import Categories
 from icdh._table.frames import frame_of, index_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
@@ -80,6 +80,8 @@ class StructuralModel:
         The labels of the variables that have labels.
     levels : dict of int to ndarray
         The values, in ascending order and in their units, of the variables that take few.
+    masses : dict of int to ndarray
+        The values, in their units, that have a probability of their own beside a density.
     about : dict
         How the model was made: ``estimator``, ``parameters``, ``n_observations``, ``versions``, all of it text and
         numbers. Empty if unknown.
@@ -129,6 +131,7 @@ class StructuralModel:
     settled: Floats | None = None
     categories: dict[int, Categories] = field(default_factory=dict)
     levels: dict[int, Floats] = field(default_factory=dict)
+    masses: dict[int, Floats] = field(default_factory=dict)
     kinds: list[str] | None = None
     column_transform: str = "none"
     observed_range: Floats | None = None
@@ -147,8 +150,9 @@ class StructuralModel:
         adjacency: Floats,
         conditionals: Sequence[Conditional],
         levels: Mapping[int, Floats] | None = None,
+        masses: Mapping[int, Floats] | None = None,
     ) -> "StructuralModel":
-        """Return the model learned from a table, with Gaussian noise; ``levels`` are those of some of its variables.
+        """Return the model learned from a table, with Gaussian noise.
 
         Parameters
         ----------
@@ -160,8 +164,8 @@ class StructuralModel:
             The DAG.
         conditionals : sequence of Conditional
             One a variable.
-        levels : mapping of int to ndarray, optional
-            The values of the variables that take few.
+        levels, masses : mapping of int to ndarray, optional
+            The values of the variables that take few, and those that have a probability beside a density.
         """
         centre = scaling.apply(table.values.mean(axis=1, keepdims=True))[:, 0]
         centre[table.unordered] = 0.0
@@ -176,6 +180,7 @@ class StructuralModel:
             about={"n_observations": table.n_observations},
             categories=table.categories,
             levels=dict(levels or {}),
+            masses=dict(masses or {}),
             observed_range=np.array([table.values.min(axis=1), table.values.max(axis=1)]),
         )
 
@@ -261,7 +266,7 @@ class StructuralModel:
         return values
 
     def in_units(self, variable: int, scaled: Floats) -> Floats:
-        """Return natural values of a variable in its units, shape (M,); those of a variable with levels are levels.
+        """Return natural values of a variable in its units, shape (M,); levels and point masses are so to the last bit.
 
         Parameters
         ----------
@@ -271,6 +276,8 @@ class StructuralModel:
             Its scaled values.
         """
         values = self.scaling.undo(scaled, variable)
+        for mass in self.masses.get(variable, ()):
+            values[np.abs(scaled - self.scaling.apply(mass, variable)) <= SAME] = mass
         levels = self.levels.get(variable)
         return values if levels is None else levels[nearest(levels, values)]
 

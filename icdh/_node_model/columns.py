@@ -63,7 +63,7 @@ class Reading(NamedTuple):
     log_jacobian : float
         Log-likelihood of the values of the column minus that of the response.
     exact : bool
-        Whether neither transform nor cells nor point masses change it.
+        Whether neither transform nor cells change it.
     """
 
     causes: Floats
@@ -98,7 +98,7 @@ class Columns(NamedTuple):
         Log-likelihood, in nats, of the original values minus that of ``responses``, for each column; minus the cost of
         the transform's parameter.
     exact : ndarray of bool, shape (N,)
-        Which columns are categorical, ordinal, or continuous, not transformed and without point masses.
+        Which columns are categorical, ordinal, or continuous and not transformed.
     """
 
     causes: Floats
@@ -223,9 +223,9 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
     cause[rows] = first
     everywhere = np.zeros(values.size, dtype=np.int64)
     everywhere[rows] = np.arange(rows.size)  # what stands at point masses is not read
-    at_masses = (moved(np.array(column.masses)) - mean) / deviation
-    with_masses = PointMassResponse(masses, response.take(everywhere), at_masses)
-    return Reading(((cause - cause.mean()) / cause.std())[np.newaxis], with_masses, gain, exact=False)
+    at_masses = moved(np.array(column.masses))
+    with_masses = PointMassResponse(masses, response.take(everywhere), at_masses, float(mean), float(deviation))
+    return Reading(((cause - cause.mean()) / cause.std())[np.newaxis], with_masses, gain, exact=transform == "none")
 
 
 READERS: dict[str, Callable[[Column], Reading]] = {

@@ -31,11 +31,9 @@ from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION
 from icdh._node_model.categorical import HALF_A_COUNT, covariances, log_softmax
 from icdh._node_model.gaussian import GaussianLaw, GaussianResponse
-from icdh._node_model.law import Law, Noise, Uniform
+from icdh._node_model.law import SAME, Law, Noise, NormalLaw, Uniform
 from icdh._node_model.response import Density
 from icdh._node_model.scoring import FittedByScoring, Terms
-
-SAME = 1e-9  # standard deviations of the column within which a value is a point mass
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,19 @@ class PointMassLaw(Law):
         The values that have a probability.
     log_odds : ndarray, shape (K,)
         The logarithms of their shares over that of the density.
+    offset, scale : float
+        What mean and standard deviation of the density are multiples of: those of all its values.
     """
 
     masses: Floats
     log_odds: Floats
+    offset: float = 0.0
+    scale: float = 1.0
     odd = (0,)
     has_mean = True
     value = "value"
     numbers: ClassVar = GaussianLaw()
+    normal: ClassVar = NormalLaw()
 
     @property
     def n_outputs(self) -> int:
@@ -84,7 +87,7 @@ class PointMassLaw(Law):
         """Return the log-density of values, of masses their log-probability."""
         parts = self._parts(observed)
         of_part: Floats = self.log_parts(outputs)[parts, np.arange(observed.size)]
-        return of_part + np.where(parts == 0, self.numbers.log_density(observed, outputs), 0.0)
+        return of_part + np.where(parts == 0, self.normal.log_density(observed, self._density(outputs)), 0.0)
 
     def has_density(self, observed: Floats) -> Mask:
         """Return which values are no masses."""
@@ -93,15 +96,20 @@ class PointMassLaw(Law):
 
     def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation of density and masses together."""
-        mean, scale = self.numbers.mean_and_scale(outputs)
+        mean, scale = self._density(outputs)
         p, values = np.exp(self.log_parts(outputs)), self.masses[:, np.newaxis]
         whole = p[0] * mean + (p[1:] * values).sum(axis=0)
         variance = p[0] * (np.square(scale) + np.square(mean - whole)) + (p[1:] * np.square(values - whole)).sum(axis=0)
         return whole, np.sqrt(variance)
 
+    def _density(self, outputs: Floats) -> Floats:
+        """Return mean and standard deviation of the density, shape (2, n)."""
+        mean, scale = self.numbers.mean_and_scale(outputs)
+        return np.array([self.offset + self.scale * mean, self.scale * scale])
+
     def _distribution(self, limit: Floats | float, outputs: Floats) -> Floats:
         """Return the distribution function of the density, shape (n,)."""
-        mean, scale = self.numbers.mean_and_scale(outputs)
+        mean, scale = self._density(outputs)
         share: Floats = ndtr((limit - mean) / scale)
         return share
 
@@ -113,14 +121,15 @@ class PointMassLaw(Law):
             beyond = left >= below + p[k + 1]
             drawn[(left >= below) & ~beyond & np.isnan(drawn)] = self.masses[k]
             left = np.where(beyond, left - p[k + 1], left)
-        mean, scale = self.numbers.mean_and_scale(outputs)
+        mean, scale = self._density(outputs)
         with np.errstate(divide="ignore", invalid="ignore"):
             values: Floats = np.where(np.isnan(drawn), mean + scale * ndtri(left / p[0]), drawn)
         return values
 
-    def noise(self, observed: Floats, outputs: Floats) -> None:
-        """Return None: a mass does not determine its noise."""
-        return None
+    def noise(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return the distribution function at observed values; NaN at masses, which do not determine their noise."""
+        shares = self.quantile_residuals(observed, outputs, np.random.default_rng(0))
+        return np.where(self.has_density(observed), shares, np.nan)
 
     def noise_distribution(self, residuals: Floats | None = None) -> Noise:
         """Return the uniform distribution."""
@@ -141,12 +150,14 @@ class PointMassLaw(Law):
 
     def turned(self) -> "PointMassLaw":
         """Return the law of minus the variable."""
-        return PointMassLaw(-self.masses, self.log_odds)
+        return PointMassLaw(-self.masses, self.log_odds, -self.offset, self.scale)
 
     def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
         """Yield what contradicts itself."""
         if not 0 < self.masses.size == self.log_odds.size:
             yield "point masses do not go with their probabilities"
+        if not self.scale > 0.0:
+            yield "a scale is not positive"
 
 
 class PointMassResponse(FittedByScoring):
@@ -160,15 +171,20 @@ class PointMassResponse(FittedByScoring):
         The values; those at point masses are not read.
     values : ndarray, shape (K,)
         The point masses.
+    offset, scale : float
+        Which values ``numbers`` are: offset + scale * numbers.
     """
 
     ordered = True
 
-    def __init__(self, masses: Integers, numbers: GaussianResponse, values: Floats):
+    def __init__(
+        self, masses: Integers, numbers: GaussianResponse, values: Floats, offset: float = 0.0, scale: float = 1.0
+    ):
         counts = np.bincount(masses, minlength=len(values) + 1) + HALF_A_COUNT
         self.masses, self.numbers = masses, numbers
         self._density: Density | None = None
-        self._law = PointMassLaw(np.asarray(values, dtype=np.float64), np.log(counts[1:] / counts[0]))
+        log_odds = np.log(counts[1:] / counts[0])
+        self._law = PointMassLaw(np.asarray(values, dtype=np.float64), log_odds, offset, scale)
 
     @property
     def law(self) -> PointMassLaw:

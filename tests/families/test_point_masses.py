@@ -20,6 +20,7 @@ from support.families import (
 )
 from support.table import point_masses
 
+import icdh
 from icdh import DataWarning, HNMSearch, Knowledge
 
 UNITS = 3
@@ -144,3 +145,54 @@ def test_steps_whose_direction_some_observations_give_end_at_the_minimum_of_all(
         ends.append([*fit[:2], np.log(np.diag(factor)[: own.free]).sum()])
         weights = weights + 0.02 * rng.normal(size=theta.size)
     assert_allclose(ends[1], ends[0], rtol=0.0, atol=0.01)
+
+
+@pytest.fixture(scope="module")
+def floored():
+    """A table whose second column is zero in half of the rows and whose third follows it, and a model of it."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=1000)
+    y = np.maximum(x + 0.8 * rng.normal(size=1000), 0.0)
+    X = np.column_stack([x, y, y + (0.3 + 0.2 * y) * rng.normal(size=1000)])
+    with pytest.warns(DataWarning, match="point mass"):
+        return X, HNMSearch(knowledge=Knowledge(required=[("x0", "x1"), ("x1", "x2")])).fit(X)
+
+
+def test_samples_have_the_zeros_of_the_table(floored):
+    X, model = floored
+    drawn = model.sample(20_000, random_state=1)
+    assert np.mean(drawn[:, 1] == 0.0) == pytest.approx(np.mean(X[:, 1] == 0.0), abs=0.03)
+    np.testing.assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=0.1)
+    np.testing.assert_allclose(drawn.std(axis=0), X.std(axis=0), rtol=0.1)
+    low, high = (np.mean(model.sample(5000, random_state=1, do={"x0": dose})[:, 1] == 0.0) for dose in (1.5, -1.5))
+    assert low < 0.15 < 0.85 < high
+
+
+def test_means_count_the_zeros_and_the_score_their_probability(floored):
+    X, model = floored
+    near = np.abs(X[:, 0]) < 0.2
+    assert model.predict(X)[near, 1].mean() == pytest.approx(X[near, 1].mean(), abs=0.1)
+    assert model.score(10.0 * X / 10.0) == pytest.approx(-model.nll_ - scaled_densities(X, model), abs=1e-6)
+
+
+def scaled_densities(X, model):
+    """What units cost the log-density: of the values that have a probability, nothing."""
+    return float(np.log(model.scale_) @ np.array([1.0, np.mean(X[:, 1] != 0.0), 1.0]))
+
+
+def test_a_zero_does_not_determine_its_noise_and_other_values_do(floored):
+    X, model = floored
+    positive = X[X[:, 1] > 0.0]
+    np.testing.assert_allclose(model.counterfactual(positive, {"x0": positive[:, 0]}), positive, atol=1e-6)
+    assert (model.counterfactual(positive, {"x0": positive[:, 0] + 1.0})[:, 1] >= positive[:, 1] - 1e-9).mean() > 0.9
+    with pytest.raises(ValueError, match="do reaches 'x1': what the value of a row would have been is not determined"):
+        model.counterfactual(X, {"x0": 0.0})
+    np.testing.assert_array_equal(model.counterfactual(X, {"x2": 0.0})[:, :2], X[:, :2])
+
+
+def test_what_is_saved_has_the_zeros(floored, tmp_path):
+    X, model = floored
+    model.save(tmp_path / "m.icdh")
+    again = icdh.load(tmp_path / "m.icdh")
+    np.testing.assert_array_equal(again.sample(50, random_state=0), model.sample(50, random_state=0))
+    assert again.score(X) == model.score(X)
