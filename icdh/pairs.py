@@ -112,7 +112,7 @@ class CausalDirection(Result):
     def to_dict(self) -> dict[str, object]:
         """Return verdict, score, confidence and both fits as what JSON can hold."""
         verdict = {"direction": self.direction, "score": self.score, "confidence": self.confidence}
-        return verdict | {"fits": self.records()}
+        return {**verdict, "fits": self.records()}
 
 
 def causal_direction(

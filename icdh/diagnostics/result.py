@@ -476,4 +476,4 @@ class ModelCheck(Result):
 
 
 def _as_dict(edge: EdgeCheck) -> dict[str, object]:
-    return asdict(edge) | {"close": edge.close}
+    return {**asdict(edge), "close": edge.close}
