@@ -126,11 +126,13 @@ def test_every_number_of_the_paper_is_of_a_result():
         if row["method"] == calibration_report.POSTERIOR:
             groups.setdefault(calibration_report.group_of(row), []).append(row)
     right, wrong = (calibration_report.scores(groups[group])[2] for group in ("own", "misspecified"))
-    covered = [100.0 * row["covers"] for row in rows_of("known_effects") if row["n"] == 500]
+    rows = [row for row in rows_of("effect_coverage") if row["n"] == 1000 and row["method"].startswith("ours")]
+    covered = [100.0 * row["covers"] for row in rows if row["answered"] and row["design"] not in ("jumps", "three_way")]
     report = (ROOT / "paper_reproduction" / "results" / "report.md").read_text(encoding="utf-8")
     for sentence in (
         f"calibration error is {right:.3f} where the model is right, and {wrong:.3f} where a cause is left out",
-        f"95 % intervals cover the truth in {min(covered):.0f} to {max(covered):.0f} % of simulated tables of 500 rows",
+        f"95 % intervals cover the truth in {min(covered):.0f} to {max(covered):.0f} % "
+        "of simulated tables of 1000 rows",
         re.search(r"^Of the article's .* were not run\.$", report, flags=re.MULTILINE)[0],
     ):
         assert sentence in text
