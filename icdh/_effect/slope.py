@@ -174,6 +174,6 @@ class Slope:
         y, d = self._effect.mean(axis=0)[rows], self._line.cause[rows]
         jitter = 1e-6 * np.random.default_rng(0).normal(size=(rows.size, lines.shape[1]))
         places = lines[rows] + jitter  # so that equal rows are neighbours in no order
-        near = KDTree(places).query(places, k=NEIGHBOURS + 1)[1][:, 1:]
+        near = np.asarray(KDTree(places).query(places, k=NEIGHBOURS + 1)[1])[:, 1:]
         together = (y - self._line.theta[0] * d) * d[near].mean(axis=1)
         return abs(float(together.mean())) / max(float(together.std()) / math.sqrt(rows.size), 1e-300)

@@ -152,22 +152,23 @@ class Splines:
         """
         centre, width = targets.mean(axis=0), 1 + self._design.shape[1]
         if width == 1:  # nothing to adjust for: the mean of all rows
-            return np.zeros(targets.shape) + centre
+            return np.broadcast_to(centre, targets.shape)
         columns = np.column_stack([np.ones(len(targets)), self._design, targets - centre])
         products = {fold: columns[folds == fold].T @ columns[folds == fold] for fold in np.unique(folds)}
-        whole, predicted = np.sum(list(products.values()), axis=0), np.empty(targets.shape)
+        whole, predicted = np.sum(list(products.values()), axis=0), np.empty_like(targets)
         for fold, held in products.items():
             for k in range(targets.shape[1]):
                 kept = [*range(width), width + k]
                 slopes = self._slopes((whole - held)[np.ix_(kept, kept)], UNDERSMOOTHING)
                 predicted[folds == fold, k] = columns[folds == fold, :width] @ slopes
-        return predicted + centre
+        predicted += centre
+        return predicted
 
     def means_of(self, rows: Mask, target: Floats, folds: Integers) -> Floats:
         """Return the mean of a target in some rows given covariates, shape (n,): that of all rows, and a correction."""
         design, predicted = np.column_stack([np.ones(target.size), self._design]), np.zeros(target.size)
         if not self._design.size:
-            return predicted + target[rows].mean()
+            return np.full(target.size, target[rows].mean())
         for fold in np.unique(folds):
             held, fitted = folds == fold, np.zeros(target.size)
             for train in (~held, rows & ~held):
