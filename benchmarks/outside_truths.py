@@ -7,7 +7,10 @@
 "csuite" and "mixed" are drawn by the published equations of CSuite (Geffner et al., "Deep End-to-end Causal
 Inference", 2022; https://github.com/microsoft/csuite), 4000 rows as there; columns of labels are told to HNMSearch and
 to hill climbing, and are codes for others. "few" is a grid of 50 to 500 rows, 5 to 20 variables and four kinds of
-effects, "dense" has four edges a variable among 50 and 100. "netsim" and "collected" read clones in the folder:
+effects, "dense" has four edges a variable among 50 and 100. "curved" passes noise through a curve and adds more, or has
+causes that act only together, or a linear mean and a spread by random Fourier features on a scale-free graph, as AVICI
+draws it (Lorch et al., "Amortized inference for causal structure learning", 2022). "netsim" and "collected" read clones
+in the folder:
 
 - NetSim, https://github.com/M-Nauta/TCDF: simulated fMRI series (Smith et al., NeuroImage 2011), the first subject of
   each simulation of at most 15 nodes; an entry [i, j] of a published network is read as i -> j.
@@ -32,6 +35,7 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -225,6 +229,60 @@ def dense(count: int, folder: Path | None) -> Iterator[Table]:
                 yield simulated(kind, f"{variables} variables", variables, 4, 1000, seed)
 
 
+CURVES: dict[str, Callable] = {
+    "tanh": np.tanh,
+    "arctan": lambda x: np.arctan(1.5 * x),
+    "sigmoid": lambda x: 3.0 / (1.0 + np.exp(-1.5 * x)),
+    "softplus": lambda x: softplus(1.5 * x),
+}
+TOGETHER: dict[str, Callable] = {
+    "exclusive or": lambda a, b: np.sign(a) * np.sign(b),
+    "difference of angles": lambda a, b: np.cos(2.0 * (a - b)),
+    "grades": lambda a, b: np.clip(np.round(1.2 * a), -2, 2) * np.clip(np.round(1.2 * b), -2, 2),
+}
+
+
+def through_a_curve(curve: Callable, parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return an effect of parents, shape (n, p): noise inside and outside of a curve."""
+    n, p = parents.shape
+    weights = rng.uniform(0.35, 1.15, p) * np.where(rng.random(p) < 0.35, -1.0, 1.0)
+    inside = rng.normal(size=n) + parents @ weights
+    return curve(inside / (1.0 + 0.2 * p)) + 0.35 * rng.normal(size=n) if p else inside
+
+
+def of_two_together(act: Callable, parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return an effect of parents, shape (n, p): the first two act only together."""
+    n, p = parents.shape
+    mean = act(parents[:, 0], parents[:, 1]) if p > 1 else np.tanh(parents).sum(axis=1)
+    return mean + np.tanh(parents[:, 2:]).sum(axis=1) + (0.5 if p else 1.0) * rng.normal(size=n)
+
+
+def linear_mean(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return an effect of parents, shape (n, p): a linear mean, and a spread by random Fourier features."""
+    n, p = parents.shape
+    weights, frequencies = rng.uniform(1.0, 3.0, p) * rng.choice([-1.0, 1.0], p), rng.normal(size=(p, 100)) / 8.0
+    features = np.cos(parents @ frequencies + rng.uniform(0.0, 2.0 * np.pi, 100)) * np.sqrt(2.0 / 100)
+    variance = softplus(2.0 * features @ rng.normal(size=100)) if p else 1.0
+    return parents @ weights + 0.6 * np.sqrt(variance) * rng.normal(size=n)
+
+
+def curved(count: int, folder: Path | None) -> Iterator[Table]:
+    """Yield tables of 1000 rows: ten variables, twenty on scale-free graphs."""
+    kinds = [(f"noise in {name}", partial(through_a_curve, curve)) for name, curve in CURVES.items()]
+    kinds += [(f"together: {name}", partial(of_two_together, act)) for name, act in TOGETHER.items()]
+    for seed in range(FIRST_SEED, FIRST_SEED + count):
+        for kind, effect in [*kinds, ("linear mean, spread", linear_mean)]:
+            rng = np.random.default_rng([seed, len(kind), ord(kind[-1])])
+            if effect is linear_mean:
+                graph = np.asarray(simulate.scale_free(20, 2, random_state=seed)) != 0
+            else:
+                graph = np.asarray(simulate.erdos_renyi(10, 1 + seed % 2, random_state=seed)) != 0
+            X = np.zeros((1000, len(graph)))
+            for node in graphs.causal_order(graph):
+                X[:, node] = effect(X[:, graph[:, node]], rng)
+            yield Table(kind, "", f"{kind} {seed}", X, graph.astype(float), [])
+
+
 def netsim(count: int, folder: Path) -> Iterator[Table]:
     """Yield simulated fMRI series."""
     place = folder / "TCDF" / "data" / "fMRI"
@@ -288,6 +346,7 @@ SETS: dict[str, Callable] = {
     "mixed": lambda count, folder: by_equations(MIXED, count),
     "few": few,
     "dense": dense,
+    "curved": curved,
     "netsim": netsim,
     "collected": collected,
 }
@@ -330,8 +389,16 @@ def hill_climbing(X, labels):
     return found
 
 
+def flop(X, labels):
+    """Return the CPDAG of FLOP."""
+    from flopsearch import flop as search
+
+    return np.asarray(search(np.ascontiguousarray(X), 2.0, restarts=20)) != 0
+
+
 METHODS: dict[str, Callable] = {
     "HNMSearch": hnm_search,
+    "FLOP": flop,
     "HNMSearch, sequence": of_sequence,
     "CAM": of_reproduction("CAM"),
     "GES": of_reproduction("GES"),
@@ -405,7 +472,7 @@ def main() -> None:
     """Run what has no result yet, and print the mean SHD of every group."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--sets", nargs="*", choices=SETS, default=["csuite", "mixed", "few", "dense"])
+    parser.add_argument("--sets", nargs="*", choices=SETS, default=["csuite", "mixed", "few", "dense", "curved"])
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
     parser.add_argument("--tables", type=int, default=5, help="of each kind")
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds of one fit")
