@@ -1,0 +1,54 @@
+"""The pages of the manual: their Python runs, their commands are read, their sentences are short and in plain words."""
+
+import re
+import shlex
+from textwrap import dedent
+
+import pytest
+from helpers import ROOT
+
+from icdh import cli
+
+WORD = r"[\w`'’]+(?:[-./,][\w`]+)*"
+PAGES = sorted((ROOT / "docs").glob("*.rst"))
+
+
+def blocks(path, language):
+    pattern = rf"^\.\. code-block:: {language}\n\n((?:   .*\n|\n)+)"
+    return [dedent(block) for block in re.findall(pattern, path.read_text(encoding="utf-8") + "\n", re.MULTILINE)]
+
+
+def ids(path):
+    return path.stem
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+@pytest.mark.parametrize("path", [path for path in PAGES if blocks(path, "python")], ids=ids)
+def test_the_python_of_a_page_runs(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(blocks(path, "python"))
+    exec(compile(code, path.name, "exec"), {"__name__": "__main__"})
+    assert code.count("print(") <= len(capsys.readouterr().out.splitlines())
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if blocks(path, "sh")], ids=ids)
+def test_the_commands_of_a_page_are_read(path):
+    for line in "".join(blocks(path, "sh")).splitlines():
+        if line.startswith("icdh "):
+            cli.parse(shlex.split(line)[1:])
+
+
+def sentences(path):
+    """Yield the sentences of the running text of a page."""
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"^\.\. (?!note).*\n(?:\n?   .*\n)*", "\n\n", text, flags=re.MULTILINE)  # blocks, tables, pictures
+    text = re.sub(r"^[=~ -]{4,}(.|\n)*?^[=~ -]{4,}$(?=\n\n)", "\n\n", text, flags=re.MULTILINE)
+    for paragraph in re.split(r"\n\s*\n|\n(?=- |\d\. )", text):
+        yield from re.split(r"(?<=[.:?!])\s+(?=[A-Z`*])", " ".join(paragraph.split()))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=ids)
+def test_sentences_have_at_most_25_words(path):
+    long = [sentence for sentence in sentences(path) if len(re.findall(WORD, sentence)) > 25]
+    assert not long
