@@ -17,7 +17,13 @@ import icdh
 project, author, version = "icdh", "icdh contributors", icdh.__version__
 html_theme = "furo"
 html_title = f"icdh {version}"
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.autosummary", "numpydoc", "sphinx_gallery.gen_gallery"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
 templates_path = ["_templates"]
 exclude_patterns = ["scripts", "examples"]
 default_role = "autolink"
