@@ -1,15 +1,16 @@
 """All sets whose graph is known, in one picture and one table: errors as a share of those of the empty graph.
 
-    python -m benchmarks all_sets [--plot benchmarks/figures/all_sets.svg]
+    python -m benchmarks all_sets [--by-source] [--plot benchmarks/figures/all_sets.svg]
 
 Reads the results of published_sets.py, outside_truths.py and standard_networks.py; runs nothing. A share of 0 is the
 true graph, of 1 a graph without an edge: the mean over the tables of a set on which the method ended, in the table over
 the sets of a family, in brackets how many if not all. Edges without a direction count as right, and of networks classes
-are compared.
+are compared. With ``--by-source`` a row holds all sets of one source, and sources of a single set are left out.
 """
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -94,6 +95,13 @@ def shares() -> list[Point]:
     return [point for point in found if point[3] is not None]
 
 
+def by_source(found: list[Point]) -> list[Point]:
+    """Return the same points with a source in place of each family, of sources with two sets or more."""
+    sources = [(family.partition(",")[0], f"{family} {name}", *rest) for family, name, *rest in found]
+    sizes = Counter(source for source, _ in {point[:2] for point in sources})
+    return [point for point in sources if sizes[point[0]] > 1]
+
+
 def table(found: list[Point]) -> Iterator[str]:
     """Yield the lines of the table, a row a family, in per cent."""
     yield f"| | sets | {' | '.join(COLUMNS)} |"
@@ -161,10 +169,11 @@ def plot(found: list[Point], path: Path) -> None:
 def main() -> None:
     """Print the table, and draw the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--by-source", action="store_true", help="a row a source")
     parser.add_argument("--plot", type=Path)
     arguments = parser.parse_args()
     found = shares()
-    print("\n".join(table(found)))
+    print("\n".join(table(by_source(found) if arguments.by_source else found)))
     if arguments.plot:
         plot(found, arguments.plot)
 
