@@ -111,9 +111,11 @@ def test_every_line_of_the_table_stands_in_the_page(name, capsys):
     assert [line for line in lines if line not in PAGE] == []
 
 
-def test_the_table_of_the_readme_is_of_all_results():
-    lines = list(all_sets.table(all_sets.shares()))
-    assert "\n".join(lines) in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_tables_of_all_sets_are_of_all_results():
+    shares = all_sets.shares()
+    assert "\n".join(all_sets.table(shares)) in "\n".join(PAGE)
+    by_source = "\n".join(all_sets.table(all_sets.by_source(shares)))
+    assert by_source in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_number_of_the_paper_is_of_a_result():
