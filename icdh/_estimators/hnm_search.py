@@ -142,7 +142,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     edge_penalty_ : float
         The nats that every edge had to gain: ``edge_penalty``, or what "auto" came to.
     evidence_ : float
-        The log evidence of the graph in nats, without a constant that all graphs share, minus penalties. Fits end in
+        The log evidence of the graph in nats, without a constant that all graphs share, minus the penalties of edges
+        and of noise that is not Gaussian. Fits end in
         local minima, so it depends on the path of the search and on ``random_state``, too: fitted anew from other
         initial weights one graph of ten to fifty columns has a hundred nats more or less. A smaller difference between
         two fits does not say which of their graphs is better.

@@ -48,9 +48,10 @@ class Posterior(NamedTuple):
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """Return draws of the hidden values with mean 0 and variance 1, shape (n,)."""
-        values = self.mean + np.sqrt(self.variance) * rng.standard_normal(self.mean.size)
-        values = values - values.mean()
-        return values / float(values.std())
+        values: Floats = self.mean + np.sqrt(self.variance) * rng.standard_normal(self.mean.size)
+        values -= values.mean()
+        values /= values.std()
+        return values
 
 
 def posterior(residuals: Floats, variances: Floats, loadings: Floats) -> Posterior:

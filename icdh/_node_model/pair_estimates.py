@@ -2,9 +2,10 @@
 
 Of a product, or of a difference of angles, two causes may tell something that each alone does not. No single parent is
 worth a fit then, and a search that adds one at a time finds neither. As in `icdh._node_model.gain_estimates` the
-standardised derivatives of the log-likelihood by the outputs are white under the fitted model. What the fit
-explains is removed from them, and they are regressed on products of functions of two candidates: cosines of the ranks
-of a number or of grades, indicators of labels. All pairs and effects take one matrix product for each candidate.
+standardised derivatives of the log-likelihood by the outputs are white under the fitted model. What the fit and what
+functions of single variables explain is removed from them. They are regressed on products of functions of two
+candidates: cosines of the ranks of a number or of grades, indicators of labels. All pairs and effects take one matrix
+product for each candidate.
 
 Where a fit ended in a poor local minimum, what is left depends on functions of single parents that the family has.
 """
@@ -25,10 +26,10 @@ class Tuning:
     """Constants of the estimates."""
 
     functions: int = 3  # of each candidate
-    least: float = (
-        10.0  # nats that a pair must promise beyond its edges: of 4000 pairs the largest promises 7 by chance
-    )
+    least: float = 10.0  # nats that a pair must promise beyond its edges; the best of 4000 promises 7 by chance
     of_an_effect: int = 2  # pairs
+    most_deviations: float = 3.0  # of a derivative: a few rows of a heavy tail promise nothing
+    rows_for_function: int = 4  # with fewer, what single variables explain stays
     of_a_parent: int = 8  # functions by which a misfit is told
     resolved: float = 1e-6  # deviation of a function that those before it must leave
     most_products: float = 3e9  # multiplications, about a second; of wide tables fewer rows are looked at
@@ -38,7 +39,7 @@ class Tuning:
 TUNING = Tuning()
 
 
-Pair = tuple[int, tuple[int, int]]  # a node, and two further parents
+Pair = tuple[int, tuple[int, int], float]  # a node, two further parents, and the nats that they promise
 
 
 def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> list[Pair]:
@@ -52,15 +53,18 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
         The family of every node in a graph, and its fit.
     """
     N, k = len(families), TUNING.functions
-    pairs = np.array([(a, b) for a in range(N) for b in range(a + 1, N)]).reshape(-1, 2)
-    rests = [_unexplained(families, family, fit) for family, fit in fits]
+    pairs = np.array([(a, b) for a in range(N) for b in range(a + 1, N)], dtype=np.int64).reshape(-1, 2)
+    functions = np.stack([_functions_of(families.causes[families.inputs_of([node])]) for node in range(N)])
+    is_long = TUNING.rows_for_function * N * k <= families.n_observations
+    others = [np.delete(functions, family[0], axis=0) if is_long else None for family, _ in fits]
+    rests = [_unexplained(families, *own, alone) for own, alone in zip(fits, others, strict=True)]
     outputs = np.repeat(np.arange(N), [len(rest) for rest in rests])
     n_rows = int(min(TUNING.most_products / max(len(pairs) * k * k * outputs.size, 1), families.n_observations))
     if n_rows < min(TUNING.fewest_rows, families.n_observations):
         return []
     rows = np.linspace(0, families.n_observations - 1, n_rows).astype(int)
     rest = np.concatenate(rests)[:, rows]
-    functions = np.stack([_functions_of(families.causes[families.inputs_of([node])][:, rows]) for node in range(N)])
+    functions = functions[:, :, rows]
     counted = np.count_nonzero(rest, axis=1)
     squares = np.empty((len(pairs), k * k, outputs.size))
     for a in range(N - 1):
@@ -80,10 +84,9 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
         gains -= np.where(np.isin(pairs, inside), 0.0, penalties[pairs]).sum(axis=1)
         gains[(pairs == node).any(axis=1) | np.isin(pairs, inside).all(axis=1)] = 0.0
         best = np.argsort(-gains, kind="stable")[: TUNING.of_an_effect]
-        found += [
-            (float(gains[p]), (node, (int(pairs[p, 0]), int(pairs[p, 1])))) for p in best if gains[p] > TUNING.least
-        ]
-    return [pair for _, pair in sorted(found, key=lambda own: -own[0])]
+        promising = [p for p in best if gains[p] > TUNING.least]
+        found += [(node, (int(pairs[p, 0]), int(pairs[p, 1])), float(gains[p])) for p in promising]
+    return sorted(found, key=lambda pair: -pair[2])
 
 
 def misfit(families: Families, family: Family, fit: NodeFit) -> float:
@@ -109,14 +112,32 @@ def misfit(families: Families, family: Family, fit: NodeFit) -> float:
     return float(told.max(initial=0.0))
 
 
-def _unexplained(families: Families, family: Family, fit: NodeFit) -> Floats:
-    """Return the standardised derivatives without what the fit explains, shape (S, n); zero where rows do not count."""
+def _unexplained(families: Families, family: Family, fit: NodeFit, alone: Floats | None = None) -> Floats:
+    """Return the standardised derivatives without what the fit and single variables explain.
+
+    Parameters
+    ----------
+    families : Families
+        The data.
+    family, fit : tuple, NodeFit
+        A family and its fit.
+    alone : ndarray, shape (c, k, n), optional
+        Functions of single variables; by default none.
+
+    Returns
+    -------
+    ndarray, shape (S, n)
+        Zero where rows do not count; of a mean square of one at most, and heavy tails are cut off.
+    """
     x, response = families.data(family)
     hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
-    explained = orthonormal(orthonormal(np.vstack([np.ones((1, x.shape[1])), hidden, x])))
-    rest = np.zeros((len(scores), families.n_observations))
     rows = slice(None) if families.rows is None else families.rows[family[0]]
-    rest[:, rows] = scores - (scores @ explained.T) @ explained
+    single = [] if alone is None else [alone.reshape(-1, families.n_observations)[:, rows]]
+    explained = orthonormal(orthonormal(np.vstack([np.ones((1, x.shape[1])), hidden, x, *single])))
+    left = scores - (scores @ explained.T) @ explained
+    deviations = np.sqrt(np.maximum(np.square(left).mean(axis=1, keepdims=True), 1.0))
+    rest = np.zeros((len(scores), families.n_observations))
+    rest[:, rows] = np.clip(left / deviations, -TUNING.most_deviations, TUNING.most_deviations)
     return rest
 
 

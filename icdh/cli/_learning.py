@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock
-from icdh._ground.labels import counted, edge_lines, printable
+from icdh._ground.labels import counted, edge_lines, listed, printable
 from icdh._model.export import hidden_line, weight_unit
 from icdh.cli._input import Input, source
 from icdh.cli._messages import INTERRUPTED, report, watched
@@ -184,7 +184,7 @@ def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> str:
     from icdh._estimators.graph_search import TUNING
 
     n_rows = model.model_.about.get("n_observations", 0)
-    if not records or not isinstance(model, HNMSearch):
+    if not records or not isinstance(model, HNMSearch) or model.hidden_causes_:
         return ""
     found = model.found_graph()
     if n_rows <= TUNING.long_table:
@@ -192,8 +192,8 @@ def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> str:
         if worth is None:
             return ""
         return f"rows depend on one another: nats count {n_rows} as down to {n_rows / worth.largest_effect():.0f}"
-    decided = counted(len(found.decided), "variable")
-    but = f"; edges to {decided} of all" if found.decided else ""
+    decided = listed(repr(model.model_.names[k]) for k in found.table.order[sorted(found.decided)])
+    but = f", of edges to {decided} in those of all" if decided else ""
     return f"strengths are in nats of {TUNING.subsample:,} of {n_rows:,} rows{but}"
 
 

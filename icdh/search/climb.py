@@ -31,7 +31,7 @@ from icdh.search.moves import (
 
 MIN_GAIN = 1e-4  # nats
 Report: TypeAlias = Callable[[Move, Graph], None]
-Pair: TypeAlias = tuple[int, tuple[int, int]]  # a node, and two further parents
+Pair: TypeAlias = tuple[int, tuple[int, int], float]  # a node, two further parents, and the nats that they promise
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Tuning:
     contender_margin: float = 100.0  # nats that polish may gain for a family that lacks a parent
     far: float = 100.0  # nats: a detour that ends so far off is given up: more than growth gains
     detour_margin: float = 10.0  # nats: an upper estimate of what polish gains for a detour's families
+    share_of_promise: float = 0.5  # that a quick fit of a pair of causes must find
     gathered_share: float = 0.8  # of what its effects lose, that a node has to win as their effect
     turned_margin: float = 100.0  # nats: the same for the families of a turned graph
     least_turned_gain: float = 1.0  # nats that a turned graph must gain

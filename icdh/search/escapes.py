@@ -70,17 +70,31 @@ def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> Found | N
     return _with_causes(climber, graph, node, causes, tell)
 
 
-def pair(climber: Climber, graph: Graph, node: int, causes: tuple[int, int], tell: Report) -> Found | None:
+def pair(
+    climber: Climber, graph: Graph, node: int, causes: tuple[int, int], promised: float, tell: Report
+) -> Found | None:
     """Give a node two causes that tell something of it only together, climb while it is no further cause, then freely.
 
-    Parameters and result are those of `gather`. What comes after the node may become its cause: edges from the node
-    that would close a cycle go.
+    Other parameters and the result are those of `gather`. What comes after the node may become its cause: edges from
+    the node that would close a cycle go.
+
+    Parameters
+    ----------
+    causes : tuple of int
+        The causes.
+    promised : float
+        The nats that they promise. A fit that finds much less has failed, and is polished.
     """
     least, parents = climber.least, tuple(sorted({*graph[node], *causes}))
     lost = [k for k in _led_to(graph, node, causes) if node in least[k]]
     if lost or len(parents) > climber.max_parents or climber.rules.forbidden[list(parents), node].any():
         return None
-    climber.polish([(node, graph[node]), (node, parents)])  # a quick fit may miss what the causes tell together
+    own, more = (node, graph[node]), (node, parents)
+    before, after = climber.scores([own, more])
+    has_failed = before - after < TUNING.share_of_promise * promised
+    if not (has_failed or _pays(climber, graph, _with_parents(graph, node, parents), node)):
+        return None
+    climber.polish([own, more])
     return _with_causes(climber, graph, node, parents, tell)
 
 
@@ -90,18 +104,27 @@ def _led_to(graph: Graph, node: int, causes: Iterable[int]) -> list[int]:
     return [k for k, parents in enumerate(graph) if node in parents and any(lines[cause] >> k & 1 for cause in causes)]
 
 
-def _with_causes(climber: Climber, graph: Graph, node: int, causes: tuple[int, ...], tell: Report) -> Found | None:
-    """Return what a climb finds from the graph in which a node has these parents, if it is better."""
+def _with_parents(graph: Graph, node: int, causes: tuple[int, ...]) -> Graph:
+    """Return the graph in which a node has these parents, without the edges from it that would close a cycle."""
     effects = _led_to(graph, node, causes)
-    start = tuple(
+    return tuple(
         causes if k == node else toggled(parents, node) if k in effects else parents for k, parents in enumerate(graph)
     )
-    before, after = climber.scores([(node, graph[node]), (node, causes)])
-    won = before - after
-    lost = won - climber.fall(graph, start)
-    if won < TUNING.gathered_share * lost:
+
+
+def _pays(climber: Climber, graph: Graph, start: Graph, node: int) -> bool:
+    """Return whether a node gains a share of what its effects lose in another graph: a climb may win the rest."""
+    before, after = climber.scores([(node, graph[node]), (node, start[node])])
+    lost = before - after - climber.fall(graph, start)
+    return before - after >= TUNING.gathered_share * lost
+
+
+def _with_causes(climber: Climber, graph: Graph, node: int, causes: tuple[int, ...], tell: Report) -> Found | None:
+    """Return what a climb finds from the graph in which a node has these parents, if it is better."""
+    start = _with_parents(graph, node, causes)
+    if not _pays(climber, graph, start, node):
         return None
-    if won < lost:  # few units and one start miss much of what several causes tell together
+    if climber.fall(graph, start) < 0.0:  # few units and one start miss much of what several causes tell together
         climber.grow(differing_families(start, graph))
         climber.polish(differing_families(start, graph))
     forbidden = climber.rules.forbidden.copy()
@@ -315,9 +338,9 @@ class Search:
         tried: set[tuple[int, tuple[int, ...], tuple[int, int]]] = set()
         waiting = list(self.climber.scores.pair_gains(list(enumerate(self.graph))))
         while waiting:
-            node, causes = waiting.pop(0)
+            node, causes, promised = waiting.pop(0)
             key = node, self.graph[node], causes
-            found = None if key in tried else pair(self.climber, self.graph, node, causes, self._try)
+            found = None if key in tried else pair(self.climber, self.graph, node, causes, promised, self._try)
             tried.add(key)
             if found is not None:
                 start, end, moves = found

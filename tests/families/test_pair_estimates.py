@@ -21,7 +21,9 @@ def together(seed=0, size=SIZE):
 
 def promised(scores, families=EMPTY):
     scores(families)
-    return pair_gains(scores.families, [(family, scores.fit_of(family)) for family in families])
+    found = pair_gains(scores.families, [(family, scores.fit_of(family)) for family in families])
+    assert all(nats > PAIR_TUNING.least for *_, nats in found)
+    return [(node, pair) for node, pair, _ in found]
 
 
 def test_a_pair_that_acts_only_together_is_promised_to_its_effect_before_all_others():
@@ -110,7 +112,7 @@ class Pairs(FamilyScores):
         pass
 
     def pair_gains(self, families):
-        return [(node, pair) for node, pair in self.offered if not {*pair} <= {*dict(families)[node]}]
+        return [(node, pair, 5.0) for node, pair in self.offered if not {*pair} <= {*dict(families)[node]}]
 
 
 def test_both_causes_are_inserted_where_they_gain_together_and_the_moves_lead_there():

@@ -26,6 +26,8 @@ def ids(path):
 @pytest.mark.filterwarnings("ignore::icdh.DataWarning")
 @pytest.mark.parametrize("path", [path for path in PAGES if blocks(path, "python")], ids=ids)
 def test_the_python_of_a_page_runs(path, tmp_path, monkeypatch, capsys):
+    if path.stem == "other_libraries":
+        pytest.skip(".ci/recipes.py runs it where the libraries install")
     monkeypatch.chdir(tmp_path)
     code = "\n".join(blocks(path, "python"))
     exec(compile(code, path.name, "exec"), {"__name__": "__main__"})
@@ -45,6 +47,7 @@ def sentences(path):
     text = re.sub(r"^\.\. (?!note).*\n(?:\n?   .*\n)*", "\n\n", text, flags=re.MULTILINE)  # blocks, tables, pictures
     text = re.sub(r"^[=~ -]{4,}(.|\n)*?^[=~ -]{4,}$(?=\n\n)", "\n\n", text, flags=re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n|\n(?=- |\d\. )", text):
+        paragraph = re.sub(r"(``[^`]+``,\s+)+", "", paragraph)  # lists of names
         yield from re.split(r"(?<=[.:?!])\s+(?=[A-Z`*])", " ".join(paragraph.split()))
 
 

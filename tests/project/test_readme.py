@@ -141,7 +141,7 @@ def test_the_text_counts_what_the_command_on_the_articles_data_prints(article_fi
     learned = np.count_nonzero(article_fit.adjacency_matrix_)
     right = learned - differences.extra - differences.reversed
     sentence = r"(\w+) of (\w+) edges are right, (\w+) points? the wrong way round, (\w+) (?:is|are) not there, (\w+) "
-    said = [WORDS.index(word) for word in re.search(sentence, text).groups()]
+    said = [WORDS.index(word.lower()) for word in re.search(sentence, text).groups()]
     counted = [right, learned, differences.reversed, differences.extra, differences.missing]
     assert np.abs(np.subtract(said, counted)).max() <= 1
     assert f"That is an SHD of {said[2] + said[3] + said[4]}." in text

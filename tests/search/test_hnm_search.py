@@ -8,7 +8,7 @@ import pytest
 from helpers import cases, hetero_chain, parents_of, replayed
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
-from support.families import free_cost
+from support.families import PRICE, free_cost
 
 from icdh import DataWarning, HNMSearch, graphs
 
@@ -122,8 +122,9 @@ def test_every_family_chooses_its_noise_distribution_by_evidence(model):
     )
     assert auto.noise_distribution_ == "student"
     assert edges(auto) == edges(student) == {(0, 1)}
-    assert auto.evidence_ == student.evidence_ > gaussian.evidence_ + 20
-    assert free.evidence_ < auto.evidence_ + 2 * free_cost(1000)
+    assert auto.evidence_ == pytest.approx(student.evidence_ - 2 * 1000 * PRICE, abs=1e-6)
+    assert auto.evidence_ > gaussian.evidence_ + 20
+    assert free.evidence_ < student.evidence_ + 2 * free_cost(1000)
 
 
 def test_free_noise_finds_the_direction_that_skewed_noise_gives():
