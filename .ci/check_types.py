@@ -5,8 +5,11 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    checked = ("icdh", ".ci/users_module.py")
-    checks = (("mypy", "--strict", *checked), ("pyright", "--pythonpath", sys.executable, *checked))
+    checked = ("icdh", ".ci/users_module.py", "tests/support/users_module.py")
+    checks = (
+        ("mypy", "--strict", "--explicit-package-bases", *checked),
+        ("pyright", "--pythonpath", sys.executable, *checked),
+    )
     root = Path(__file__).parent.parent
     running = [subprocess.Popen([sys.executable, "-m", *check], cwd=root) for check in checks]
     sys.exit(max([check.wait() for check in running]))

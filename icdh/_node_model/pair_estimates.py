@@ -32,7 +32,7 @@ class Tuning:
     rows_for_function: int = 4  # with fewer, what single variables explain stays
     of_a_parent: int = 8  # functions by which a misfit is told
     resolved: float = 1e-6  # deviation of a function that those before it must leave
-    most_products: float = 3e9  # multiplications, about a second; of wide tables fewer rows are looked at
+    most_products: float = 1.5e9  # multiplications, about a second; of wide tables fewer rows are looked at
     fewest_rows: int = 100
 
 
@@ -52,17 +52,17 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
     fits : sequence of tuple
         The family of every node in a graph, and its fit.
     """
-    N, k = len(families), TUNING.functions
-    pairs = np.array([(a, b) for a in range(N) for b in range(a + 1, N)], dtype=np.int64).reshape(-1, 2)
-    functions = np.stack([_functions_of(families.causes[families.inputs_of([node])]) for node in range(N)])
-    is_long = TUNING.rows_for_function * N * k <= families.n_observations
-    others = [np.delete(functions, family[0], axis=0) if is_long else None for family, _ in fits]
-    rests = [_unexplained(families, *own, alone) for own, alone in zip(fits, others, strict=True)]
-    outputs = np.repeat(np.arange(N), [len(rest) for rest in rests])
-    n_rows = int(min(TUNING.most_products / max(len(pairs) * k * k * outputs.size, 1), families.n_observations))
-    if n_rows < min(TUNING.fewest_rows, families.n_observations):
+    N, k, M = len(families), TUNING.functions, families.n_observations
+    n_rows = int(min(TUNING.most_products / max(N * N * (N - 1) / 2 * k * k, 1), M))
+    if n_rows < min(TUNING.fewest_rows, M):
         return []
-    rows = np.linspace(0, families.n_observations - 1, n_rows).astype(int)
+    pairs = np.stack(np.triu_indices(N, 1), axis=1)
+    functions = np.stack([_functions_of(families.causes[families.inputs_of([node])]) for node in range(N)])
+    is_long = TUNING.rows_for_function * N * k <= M
+    of_others = [np.delete(functions, family[0], axis=0) if is_long else None for family, _ in fits]
+    rests = [_unexplained(families, *own, alone) for own, alone in zip(fits, of_others, strict=True)]
+    outputs = np.repeat(np.arange(N), [len(rest) for rest in rests])
+    rows = np.linspace(0, M - 1, n_rows).astype(int)
     rest = np.concatenate(rests)[:, rows]
     functions = functions[:, :, rows]
     counted = np.count_nonzero(rest, axis=1)
