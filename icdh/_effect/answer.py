@@ -1,18 +1,17 @@
-"""What happens to one variable if another is changed: the question read, asked and answered."""
+"""What happens to one variable if another is changed: the question, and the answer."""
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from icdh._effect.average import Difference, percent
 from icdh._effect.covariates import adjustment_set, check_path, notes_on_covariates, notes_on_tiers
 from icdh._effect.mixture import mixture, parent_sets
-from icdh._effect.result import Curve, Effect, Interval, Strength
-from icdh._effect.sample import Estimate, Sample, multiple_of, observed_strengths, robustness_value
+from icdh._effect.result import Curve, Effect
+from icdh._effect.sample import Estimate, Sample, robustness_value, strongest_covariate
 from icdh._effect.slope import Slope
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._ground.arrays import ByColumn, Floats, Integers, RandomState, TableLike
@@ -33,7 +32,6 @@ from icdh.uncertainty.posterior import posterior
 Within: TypeAlias = str | int | Sequence[str | int] | Mapping[str, list[Hashable]] | None
 FEWEST_ROWS = 10
 BENT = 0.01  # p-value below which a curve is no straight line
-CURVE_POINTS = 25
 
 
 def effect(
@@ -145,21 +143,25 @@ def effect(
             "or ask the model alone for effects() and average_effect()"
         )
     X, labels = without_groups(X, groups)
-    X, units = _without_units(X, within)
+    X, units = _units(X, within)
     graph = _model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
     table = table_of(X, labels, sequence, kinds)
     refuse_hidden_causes(graph, "adjustment for observed columns")
     if graph is not None and graph.names != table.names:
         raise ValueError(f"model has {listed(graph.names)}, {option('X')} has {listed(table.names)}; pass its table")
-    source, goal = (variable_index(key, table.names, name) for name, key in (("cause", cause), ("effect", effect)))
-    if source == goal:
-        raise ValueError(f"cause and effect are both {table.names[source]!r}; name two variables")
+    pair = [variable_index(key, table.names, name) for name, key in (("cause", cause), ("effect", effect))]
+    if pair[0] == pair[1]:
+        raise ValueError(f"cause and effect are both {table.names[pair[0]]!r}; name two variables")
     seed = int(random_generator(random_state).integers(2**31))
-    asked = _Question.of(table, (source, goal), units, where, seed, target, level)
-    asked.check([])
-    pairs = [
-        (pair, outcome) for pair in asked.contrasts(contrast) for outcome in outcomes_of(table.categories.get(goal))
+    rows = _rows(table, where, pair)
+    question = _Question(table.of_rows(rows), rows, *pair, *_relations(table, units, rows), seed, target, level)
+    question.check([])
+    outcomes = outcomes_of(table.categories.get(pair[1]))
+    questions = [
+        replace(question, contrast=each, outcome=outcome)
+        for each in question.contrasts(contrast)
+        for outcome in outcomes
     ]
     if isinstance(adjust, str) and model is None:
         model = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
@@ -168,21 +170,21 @@ def effect(
         if not isinstance(model, HNMSearch):
             raise TypeError(f"{option('adjust', 'posterior')} needs a fitted HNMSearch as {option('model')}, or none")
         graphs = posterior(model, random_state=seed)
-        sets = parent_sets(graphs.graphs, graphs.weights, source, goal)
-        answers, warnings = [asked.over_graphs(sets, *pair) for pair in pairs], list[str]()
+        sets = parent_sets(graphs.graphs, graphs.weights, *pair)
+        answers, notes = [each.mixture(sets) for each in questions], list[str]()
     else:
-        covariates, warnings = _covariates(adjust, _model_of(model), table, source, goal)
-        warnings += notes_on_tiers(Knowledge.of(knowledge), table.names, source, covariates)
-        asked.check(covariates)
-        covariates = [k for k in covariates if asked.table.varying[k]]
-        found = [asked.adjusted_for(covariates, *pair) for pair in pairs]
-        answers = [answer for answer, _ in found]
-        if asked.groups is None and math.isfinite(answers[0].estimate):
-            warnings += islice(asked.dependence(covariates, found[0][1]), 1)
-    notes = (*answers[0].notes, *warnings)
-    for message in notes:
-        warn(message, DataWarning)
-    return replace(answers[0], notes=notes, others=tuple(answers[1:]))
+        covariates, notes = _covariates(adjust, _model_of(model), table, *pair)
+        notes += notes_on_tiers(Knowledge.of(knowledge), table.names, pair[0], covariates)
+        question.check(covariates)
+        covariates = [k for k in covariates if question.table.varying[k]]
+        estimates = [each.estimate(covariates) for each in questions]
+        answers = [each.adjusted(covariates, *estimate) for each, estimate in zip(questions, estimates, strict=True)]
+        if question.groups is None and math.isfinite(answers[0].estimate):
+            notes += question.dependence(covariates, estimates[0][1].influence)
+    notes = [*answers[0].notes, *notes]
+    for note in notes:
+        warn(note, DataWarning)
+    return replace(answers[0], notes=tuple(notes), others=tuple(answers[1:]))
 
 
 def table_of(X: TableLike, labels: list[Hashable] | None, sequence: bool, kinds: ByColumn[str] | None) -> Table:
@@ -199,7 +201,7 @@ def with_labels(kinds: ByColumn[str], model: StructuralModel) -> dict[Hashable, 
     return {**kinds, **{model.names[k]: "categorical" for k in labels}}
 
 
-def _without_units(X: TableLike, within: Within) -> tuple[TableLike, Mapping[str, list[Hashable]]]:
+def _units(X: TableLike, within: Within) -> tuple[TableLike, Mapping[str, list[Hashable]]]:
     """Return a table without the columns that name units, and the unit of every row by each of them."""
     if isinstance(within, Mapping):
         return X, within
@@ -231,6 +233,29 @@ def _covariates(
     return chosen, [] if graph is None else notes_on_covariates(graph.adjacency, graph.names, cause, effect, chosen)
 
 
+def _rows(table: Table, where: ByColumn[Label] | None, pair: Sequence[int]) -> Integers:
+    """Return the rows where variables have these values, in an order that does not depend on the user's."""
+    chosen = np.ones(table.n_observations, dtype=bool)
+    for key, value in (where or {}).items():
+        at = variable_index(key, table.names, "where")
+        known = table.categories.get(at)
+        chosen &= table.values[at] == (float(value) if known is None else known.encoded([value], "where")[0])
+    rows = np.flatnonzero(chosen)
+    if rows.size < FEWEST_ROWS:
+        raise ValueError(f"{option('where')} leaves {rows.size} rows; {FEWEST_ROWS} are needed")
+    return rows[rows_by_content([table.values[k][rows] for k in (*pair, *range(table.n_variables))])]
+
+
+def _relations(
+    table: Table, units: Mapping[str, list[Hashable]], rows: Integers
+) -> tuple[Integers | None, dict[str, Integers]]:
+    """Return the groups of rows that depend on one another, and their units by what names these."""
+    alone = replace(table, related=None)
+    related = {name: with_relations(alone, labels, False).related for name, labels in units.items()}
+    within = {name: rows if known is None else known.units[rows] for name, known in related.items()}
+    return next(iter(within.values()), None) if table.related is None else table.related.units[rows], within
+
+
 @dataclass(frozen=True)
 class _Question:
     """One cause and one effect of a table.
@@ -238,7 +263,7 @@ class _Question:
     Attributes
     ----------
     table : Table
-        The rows that are asked, in an order that does not depend on the user's.
+        The rows that the question is about.
     rows : ndarray of int, shape (n,)
         Their positions in the user's table.
     cause, effect : int
@@ -251,6 +276,10 @@ class _Question:
         Draws the folds.
     target, level : str, float
         As of `effect`.
+    contrast : Contrast or None
+        From and to what the cause is set; None of a number whose effect is that of each unit.
+    outcome : (str, int or None)
+        The label whose probability is the effect, and its code; or none.
     """
 
     table: Table
@@ -262,30 +291,8 @@ class _Question:
     seed: int
     target: str
     level: float
-
-    @classmethod
-    def of(
-        cls,
-        table: Table,
-        pair: tuple[int, int],
-        units: Mapping[str, list[Hashable]],
-        where: ByColumn[Label] | None,
-        *how: Any,
-    ) -> "_Question":
-        """Return the question to the rows of a table where variables have these values."""
-        chosen = np.ones(table.n_observations, dtype=bool)
-        for key, value in (where or {}).items():
-            at = variable_index(key, table.names, "where")
-            known = table.categories.get(at)
-            chosen &= table.values[at] == (float(value) if known is None else known.encoded([value], "where")[0])
-        if np.count_nonzero(chosen) < FEWEST_ROWS:
-            raise ValueError(f"{option('where')} leaves {np.count_nonzero(chosen)} rows; {FEWEST_ROWS} are needed")
-        rows = np.flatnonzero(chosen)
-        rows = rows[rows_by_content([table.values[k][rows] for k in (*pair, *range(table.n_variables))])]
-        related = {name: with_relations(replace(table, related=None), of, False).related for name, of in units.items()}
-        within = {name: rows if known is None else known.units[rows] for name, known in related.items()}
-        groups = next(iter(within.values()), None) if table.related is None else table.related.units[rows]
-        return cls(table.of_rows(rows), rows, *pair, groups, within, *how)
+    contrast: Contrast | None = None
+    outcome: tuple[str, int | None] = ("", None)
 
     def check(self, covariates: Sequence[int]) -> None:
         """Raise ValueError if a column has gaps, cause or effect does not vary, or the target does not suit them."""
@@ -311,12 +318,12 @@ class _Question:
         """Whether the partially linear model answers."""
         return bool(self.units) or self.is_number
 
-    def contrasts(self, said: Sequence[Label] | None) -> Sequence[Contrast | None]:
-        """Return what the cause is set from and to; None of a number whose effect is asked for per unit."""
-        if said is None and self.is_number:
+    def contrasts(self, pair: Sequence[Label] | None) -> Sequence[Contrast | None]:
+        """Return what the cause is set from and to, by default of every label; None of a number."""
+        if pair is None and self.is_number:
             return [None]
         values = self.table.values[self.cause]
-        pairs = contrasts_of(values, self.table.categories.get(self.cause), said)
+        pairs = contrasts_of(values, self.table.categories.get(self.cause), pair)
         if self.is_number and not values.min() <= min(pairs[0][:2]) <= max(pairs[0][:2]) <= values.max():
             ends = f"{shown(float(values.min()))} to {shown(float(values.max()))}"
             raise ValueError(f"{option('contrast')} goes beyond the rows, whose values go from {ends}")
@@ -325,54 +332,45 @@ class _Question:
             raise ValueError(f"no row has one of the values of {option('contrast')}, {pairs[0]}")
         return kept
 
-    def _sample(self, covariates: Sequence[int], pair: Contrast | None, outcome: int | None) -> tuple[Sample, float]:
-        """Return the rows with the effect standardised, and its unit.
+    def sample(self, covariates: Sequence[int]) -> Sample:
+        """Return the rows with the effect standardised.
 
         Labels that are compared within units become zeros and ones, in the rows that have one of the two.
         """
-        values, labels = self.table.values, self.table.unordered
-        effect = values[self.effect] if outcome is None else (values[self.effect] == outcome) * 1.0
+        values, pair, code = self.table.values, self.contrast, self.outcome[1]
+        effect = values[self.effect] if code is None else (values[self.effect] == code) * 1.0
         mean, unit = mean_and_deviation(effect)
-        has_labels = tuple(k in labels for k in covariates)
+        has_labels = tuple(k in self.table.unordered for k in covariates)
         columns = (effect - mean) / unit, values[self.cause], values[list(covariates)]
-        sample = Sample(*columns, has_labels, self.groups, tuple(self.units.values()), self.seed)
+        sample = Sample(*columns, has_labels, self.groups, tuple(self.units.values()), self.seed, unit)
         if pair is None or self.is_number or not self.is_slope:
-            return sample.of_rows(np.arange(effect.size)), unit  # numbers groups
+            return sample.of_rows(np.arange(effect.size))  # numbers groups
         sample = sample.of_rows(np.isin(sample.cause, pair[:2]))
-        return replace(sample, cause=(sample.cause == pair.high) * 1.0), unit
+        return replace(sample, cause=(sample.cause == pair.high) * 1.0)
 
-    def _estimate(self, sample: Sample, pair: Contrast | None, slope: Slope) -> Estimate:
-        if self.is_slope:
-            return slope.step(*pair[:2]) if pair is not None and self.is_number else slope.per_unit()
-        assert pair is not None
-        if self.target != "untreated":
-            return Difference(sample, pair.low, pair.high, self.target == "treated", self.level).estimate()
-        reverse = Difference(sample, pair.high, pair.low, True, self.level).estimate().times(-1.0)
-        return replace(reverse, effective=reverse.effective[::-1])
+    def estimate(self, covariates: Sequence[int]) -> tuple[Slope | Difference, Estimate]:
+        """Return the estimator that is adjusted for covariates, and its estimate in the unit of the effect."""
+        sample, pair = self.sample(covariates), self.contrast
+        if self.is_slope or pair is None:
+            slope = Slope(sample)
+            is_step = pair is not None and self.is_number
+            return slope, (slope.step(*pair[:2]) if is_step else slope.per_unit()).times(sample.unit)
+        sign = -1.0 if self.target == "untreated" else 1.0
+        ends = (pair.low, pair.high)[:: int(sign)]
+        difference = Difference(sample, *ends, self.target != "all", self.level)
+        estimate = difference.estimate().times(sign).times(sample.unit)
+        return difference, replace(estimate, effective=estimate.effective[:: int(sign)])
 
-    def adjusted_for(
-        self, covariates: Sequence[int], pair: Contrast | None, outcome: tuple[str, int | None]
-    ) -> tuple[Effect, Floats]:
-        """Return the answer that is adjusted for covariates, and what each row adds to it."""
-        sample, unit = self._sample(covariates, pair, outcome[1])
-        slope = Slope(sample)
-        found = self._estimate(sample, pair, slope)
-        estimate, names = found.times(unit), [self.table.names[k] for k in covariates]
-        curve = self._curve(slope, unit) if self.is_number else None
+    def adjusted(self, covariates: Sequence[int], estimator: Slope | Difference, estimate: Estimate) -> Effect:
+        """Return the answer of an estimator that is adjusted for covariates."""
+        sample, pair, names = estimator.sample, self.contrast, [self.table.names[k] for k in covariates]
+        curve = estimator.curve(self.level) if isinstance(estimator, Slope) and self.is_number else None
         lower, upper = estimate.interval(self.level)
         nearest = 0.0 if lower <= 0.0 <= upper else min(abs(lower), abs(upper))
         compared: tuple[Hashable, ...] = ("all",) if self.is_slope or pair is None else pair[2:]
         cause = sample.cause if self.is_slope or pair is None else (sample.cause == pair.high) * 1.0
-        strengths = [
-            Strength(name, r_y, r_d, multiple_of(r_y, r_d, estimate.value, estimate.scale))
-            for name, (r_y, r_d) in zip(names, observed_strengths(sample, cause).tolist(), strict=True)
-        ]
-        answer = Effect(
-            **self._about(sample, unit, pair, outcome[0]),
-            estimand=self._estimand(pair, outcome[0], estimate.share, curve),
-            estimate=estimate.value,
-            lower=lower,
-            upper=upper,
+        return replace(
+            self._answer(sample, (estimate.value, lower, upper), self._estimand(estimate.share, curve)),
             bounds=estimate.bounds,
             curve=curve,
             adjusted=tuple(names),
@@ -381,95 +379,76 @@ class _Question:
             robustness_value=robustness_value(estimate.value, estimate.scale),
             robustness_value_interval=robustness_value(nearest, estimate.scale),
             scale=estimate.scale,
-            strongest=min(strengths, key=lambda each: each.multiple, default=None),
+            strongest=strongest_covariate(sample, cause, names, estimate),
             notes=estimate.notes,
         )
-        return answer, estimate.influence
 
-    def over_graphs(
-        self, sets: Mapping[tuple[int, ...], float], pair: Contrast | None, outcome: tuple[str, int | None]
-    ) -> Effect:
+    def mixture(self, sets: Mapping[tuple[int, ...], float]) -> Effect:
         """Return the average over graphs, in which the cause has these sets of parents."""
 
-        def given(parents: tuple[int, ...]) -> Estimate:
+        def estimate(parents: tuple[int, ...]) -> Estimate:
             self.check(parents)
-            sample, unit = self._sample([k for k in parents if self.table.varying[k]], pair, outcome[1])
-            return self._estimate(sample, pair, Slope(sample)).times(unit)
+            return self.estimate([k for k in parents if self.table.varying[k]])[1]
 
-        found = mixture(sets, given, self.level)
-        left_out = f"graphs of probability {found.unanswered:.2f} give no answer, and are left out"
-        return Effect(
-            **self._about(*self._sample([], pair, outcome[1]), pair, outcome[0]),
-            estimand=f"{self._estimand(pair, outcome[0], 1.0, None)}, averaged over graphs",
-            estimate=found.value,
-            lower=found.lower,
-            upper=found.upper,
-            probability_of_effect=found.probability,
-            notes=(left_out,) if found.unanswered > 0.01 else (),
-        )
+        mixed = mixture(sets, estimate, self.level)
+        note = f"graphs of probability {mixed.unanswered:.2f} give no answer, and are left out"
+        answer = self._answer(self.sample([]), mixed[:3], f"{self._estimand()}, averaged over graphs")
+        return replace(answer, probability_of_effect=mixed.probability, notes=(note,) * (mixed.unanswered > 0.01))
 
-    def _about(self, sample: Sample, unit: float, pair: Contrast | None, outcome: str) -> dict[str, Any]:
-        """Return the first fields of an answer: the question, and the estimate without adjustment."""
-        y, d, names = sample.effect * unit, sample.cause, self.table.names
+    def _answer(self, sample: Sample, numbers: tuple[float, float, float], estimand: str) -> Effect:
+        """Return an answer that holds the question, estimate and interval, and the estimate without adjustment."""
+        y, d, names, pair = sample.effect * sample.unit, sample.cause, self.table.names, self.contrast
         if self.is_slope or pair is None:
             unadjusted = float(np.mean((d - d.mean()) * y) / d.var())
             unadjusted *= pair.high - pair.low if pair is not None and self.is_number else 1.0
         else:
             unadjusted = float(y[d == pair.high].mean() - y[d == pair.low].mean())
-        question = {"cause": names[self.cause], "effect": names[self.effect], "outcome": outcome, "level": self.level}
-        return question | {"contrast": pair and pair[2:], "n_rows": y.size, "unadjusted": unadjusted}
+        question = names[self.cause], names[self.effect], pair and pair[2:], self.outcome[0], self.level
+        return Effect(*question, y.size, unadjusted, estimand, *numbers)
 
-    def _estimand(self, pair: Contrast | None, outcome: str, share: float, curve: Curve | None) -> str:
+    def _estimand(self, share: float = 1.0, curve: Curve | None = None) -> str:
         cause, effect = (printable(self.table.names[k]) for k in (self.cause, self.effect))
-        what = f"change of {f'the probability of {outcome}' if outcome else f'the mean of {effect}'} "
-        what += (
-            f"for each unit of {cause}"
-            if pair is None
-            else f"if {cause} goes from {shown(pair[2])} to {shown(pair[3])}"
+        outcome, pair = self.outcome[0], self.contrast
+        text = f"change of {f'the probability of {outcome}' if outcome else f'the mean of {effect}'} "
+        text += (
+            f"for each unit of {cause}" if pair is None else f"if {cause} goes from {' to '.join(map(shown, pair[2:]))}"
         )
         if pair is None and curve is not None and curve.p_value < BENT:
-            what += "; it bends, and this is the mean slope, weighted by what covariates leave of the cause"
+            text += "; it bends, and this is the mean slope, weighted by what covariates leave of the cause"
         if self.units:
-            what += f", within {' and '.join(map(printable, self.units))}"
+            text += f", within {' and '.join(map(printable, self.units))}"
         if pair is not None and self.target != "all":
-            what += f", of the rows at {shown(pair[2 if self.target == 'untreated' else 3])}"
-        return what if share in (0.0, 1.0) else f"{what}, of the {percent(share)} that have counterparts"
+            text += f", of the rows at {shown(pair[2 if self.target == 'untreated' else 3])}"
+        return text if share in (0.0, 1.0) else f"{text}, of the {percent(share)} that have counterparts"
 
-    def _curve(self, slope: Slope, unit: float) -> Curve:
-        shares = np.linspace(0.05, 0.95, CURVE_POINTS)
-        values = np.unique(np.quantile(self.table.values[self.cause], shares))
-        steps = [slope.step(float(values[0]), float(value)).times(unit) for value in values]
-        line = slope.per_unit().times(unit)
-        lower, upper = np.array([step.interval(self.level) for step in steps]).T
-        straight, change = Interval(line.value, *line.interval(self.level)), np.array([step.value for step in steps])
-        return Curve(values, change, lower, upper, straight, slope.bend())
-
-    def dependence(self, covariates: Sequence[int], influence: Floats) -> Iterator[str]:
-        """Yield warnings if rows that the interval counts as independent are not, the clearest first."""
+    def dependence(self, covariates: Sequence[int], influence: Floats) -> list[str]:
+        """Return the clearest note, if rows that the interval counts as independent are not."""
         order, columns = np.argsort(self.rows), [*covariates, self.cause, self.effect]
         values, influence = self.table.values[columns][:, order], influence[order]
         names = [self.table.names[k] for k in columns]
         if repeated := repeats(values):
-            yield repeated.said(names, influence.size)
-        telling = [k for k, at in enumerate(columns[:-1]) if at not in self.table.unordered]
-        telling = [k for k in telling if _tells(values[k], values[-2])]
-        alike = {names[k]: effect_of_equal_values(influence, values[k]) for k in telling}
-        if max(alike.values(), default=1.0) > 1.0:
-            name = max(alike, key=lambda name: alike[name])
-            yield (
+            return [repeated.said(names, influence.size)]
+        numbers = [k for k, at in enumerate(columns[:-1]) if at not in self.table.unordered]
+        increase = {
+            names[k]: effect_of_equal_values(influence, values[k])
+            for k in numbers
+            if _determines(values[k], values[-2])
+        }
+        name = max(increase, key=lambda name: increase[name], default=None)
+        if name is not None and increase[name] > 1.0:
+            return [
                 f"rows with the same {name!r} resemble one another, and the cause is the same in them, as if several "
                 f"came from each person or place: if each value is one, the interval should be "
-                f"{np.sqrt(alike[name]):.2g} times as wide; name them by {option('groups')}"
-            )
+                f"{np.sqrt(increase[name]):.2g} times as wide; name them by {option('groups')}"
+            ]
         has_few = [self.table.n_distinct(k) <= FEW_VALUES for k in columns]  # rows of counts, cell by cell
-        if not all(has_few) and resembles_its_past(influence, values):
-            yield (
-                "rows depend on those before them, so the interval is too narrow; say "
-                f"{option('sequence', True)}, or name persons by {option('groups')}"
-            )
+        if all(has_few) or not resembles_its_past(influence, values):
+            return []
+        remedy = f"say {option('sequence', True)}, or name persons by {option('groups')}"
+        return [f"rows depend on those before them, so the interval is too narrow; {remedy}"]
 
 
-def _tells(values: Floats, cause: Floats) -> bool:
+def _determines(values: Floats, cause: Floats) -> bool:
     """Return whether a column determines the cause: its values may name units."""
     order = np.argsort(values)
     return not np.diff(cause[order])[np.diff(values[order]) == 0.0].any()

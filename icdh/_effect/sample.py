@@ -19,11 +19,13 @@ Kish: "Survey Sampling", 1965, Section 11.7 (effective rows).
 """
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from icdh._effect.result import Strength
 from icdh._effect.splines import Splines, demeaned, standardised, sums_of
 from icdh._ground.arrays import Floats, Integers, Mask
 
@@ -51,6 +53,8 @@ class Sample:
         Groupings whose means are taken out.
     seed : int
         Draws the folds.
+    unit : float
+        What the effect is a multiple of, in the unit of the user.
     """
 
     effect: Floats
@@ -60,6 +64,7 @@ class Sample:
     groups: Integers | None = None
     within: tuple[Integers, ...] = ()
     seed: int = 0
+    unit: float = 1.0
 
     @cached_property
     def splines(self) -> Splines:
@@ -71,7 +76,7 @@ class Sample:
         groups = None if self.groups is None else _numbered(self.groups[rows])
         within = tuple(_numbered(labels[rows]) for labels in self.within)
         columns = self.effect[rows], self.cause[rows], self.covariates[:, rows]
-        return Sample(*columns, self.has_labels, groups, within, self.seed)
+        return Sample(*columns, self.has_labels, groups, within, self.seed, self.unit)
 
     def folds(self, strata: Floats | None = None) -> list[Integers]:
         """Return the fold of every row, in each of several splits: whole groups, or evenly in every stratum."""
@@ -153,8 +158,10 @@ def robustness_value(estimate: float, scale: float) -> float:
     return (math.sqrt(squared**2 + 4.0 * squared) - squared) / 2.0 if squared < 1e12 else 1.0
 
 
-def observed_strengths(sample: Sample, cause: Floats) -> Floats:
-    """Return the shares r_y and r_d that each covariate explains of what the others leave, shape (p, 2).
+def strongest_covariate(
+    sample: Sample, cause: Floats, names: Sequence[Hashable], estimate: Estimate
+) -> Strength | None:
+    """Return the covariate that would bias an estimate most if it were left out.
 
     By the errors of regressions of the effect, the cause as well known, and of the cause, of at most 5000 rows.
     """
@@ -165,9 +172,12 @@ def observed_strengths(sample: Sample, cause: Floats) -> Floats:
     def errors(splines: Splines) -> Floats:
         return np.array([splines.error(effect, cause), splines.error(cause)])
 
-    rest = np.array([errors(sample.splines.without(k)) for k in range(len(sample.covariates))]).reshape(-1, 2)
-    strengths: Floats = np.maximum(1.0 - errors(sample.splines) / np.maximum(rest, 1e-300), 0.0)
-    return strengths
+    whole, strengths = errors(sample.splines), []
+    for k, name in enumerate(names):
+        rest = np.maximum(errors(sample.splines.without(k)), 1e-300)
+        r_y, r_d = np.maximum(1.0 - whole / rest, 0.0).tolist()
+        strengths.append(Strength(name, r_y, r_d, multiple_of(r_y, r_d, estimate.value, estimate.scale)))
+    return min(strengths, key=lambda strength: strength.multiple, default=None)
 
 
 def multiple_of(r_y: float, r_d: float, estimate: float, scale: float) -> float:

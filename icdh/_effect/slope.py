@@ -32,15 +32,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from icdh._effect.result import Curve, Interval
 from icdh._effect.sample import ENOUGH, Estimate, Sample, effective_rows
 from icdh._effect.splines import demeaned, natural_spline, spline_knots, sums_of
-from icdh._ground.arrays import Floats, Integers
+from icdh._ground.arrays import Floats
 
 LEAST_LEFT = 0.02  # share of the cause's variance that covariates leave
 LEAST = 1e-9  # of it, rounding aside
 COMMON = 0.2  # share of the rows at a value where the curve may jump
 MOST_ALIKE = 3.0  # standard errors
 NEIGHBOURS, COMPARED_ROWS = 5, 10_000
+CURVE_POINTS = 25
 
 
 class _Fit(NamedTuple):
@@ -85,21 +87,17 @@ class Slope:
         scales: Floats = self._terms(self.sample.cause).std(axis=0)
         return scales
 
-    @cached_property
-    def _splits(self) -> list[Integers]:
-        return self.sample.folds()
-
-    def _left(self, columns: Floats) -> Floats:
+    def _residuals(self, columns: Floats) -> Floats:
         """Return what units and covariates leave of columns, shape (s, n, k), in every split."""
         columns = demeaned(columns, self.sample.within)
-        return np.array([columns - self.sample.splines.means(columns, folds) for folds in self._splits])
+        return np.array([columns - self.sample.splines.means(columns, folds) for folds in self.sample.folds()])
 
     @cached_property
     def _effect(self) -> Floats:
-        return self._left(self.sample.effect[:, np.newaxis])[..., 0]
+        return self._residuals(self.sample.effect[:, np.newaxis])[..., 0]
 
     def _fit(self, terms: Floats) -> _Fit:
-        y, d, groups = self._effect, self._left(terms), self.sample.groups
+        y, d, groups = self._effect, self._residuals(terms), self.sample.groups
         inverse = np.linalg.pinv(np.einsum("snk,snl->kl", d, d) / len(d), hermitian=True)
         theta = inverse @ np.einsum("snk,sn->k", d, y) / len(d)
         left = y - d @ theta
@@ -119,7 +117,7 @@ class Slope:
     def _curve(self) -> _Fit:
         return self._fit(self._terms(self.sample.cause) / self._scales)
 
-    def _along(self, fit: _Fit, moved: Floats, notes: tuple[str, ...] = ()) -> Estimate:
+    def _estimate(self, fit: _Fit, moved: Floats, notes: tuple[str, ...] = ()) -> Estimate:
         error = math.sqrt(max(float(moved @ fit.covariance @ moved), 0.0))
         scale = math.sqrt(max(fit.left * float(moved @ fit.inverse @ moved), 0.0))
         value, influence = float(moved @ fit.theta), fit.influence @ moved
@@ -130,14 +128,23 @@ class Slope:
         before = float(demeaned(self.sample.cause / self._scales[0], self.sample.within).var())
         share = float(np.square(self._line.cause).mean()) / max(before, LEAST)
         if share > LEAST and before > LEAST:
-            return self._along(self._line, 1.0 / self._scales[:1], tuple(self._notes(share)))
+            return self._estimate(self._line, 1.0 / self._scales[:1], tuple(self._notes(share)))
         nothing = ("covariates or units determine the cause: nothing is left to compare, and there is no answer",)
         return Estimate(math.nan, math.nan, 1.0, math.nan, (0.0,), 0.0 * self.sample.cause, notes=nothing)
 
     def step(self, low: float, high: float) -> Estimate:
         """Return what a change of the cause from one value to another does, along the curve."""
         moved = np.diff(self._terms(np.array([low, high])) / self._scales, axis=0)[0]
-        return self._along(self._curve, moved, tuple(self._notes()))
+        return self._estimate(self._curve, moved, tuple(self._notes()))
+
+    def curve(self, level: float) -> Curve:
+        """Return the change of the mean along the values of the cause, in the unit of the effect."""
+        values = np.unique(np.quantile(self.sample.cause, np.linspace(0.05, 0.95, CURVE_POINTS)))
+        steps = [self.step(float(values[0]), float(value)).times(self.sample.unit) for value in values]
+        line = self.per_unit().times(self.sample.unit)
+        lower, upper = np.array([step.interval(level) for step in steps]).T
+        change, straight = np.array([step.value for step in steps]), Interval(line.value, *line.interval(level))
+        return Curve(values, change, lower, upper, straight, self.bend())
 
     def bend(self) -> float:
         """Return the p-value of a straight line; NaN if the cause takes too few values to tell."""
