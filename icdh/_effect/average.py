@@ -28,7 +28,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -64,24 +63,19 @@ class Difference:
     level: float = 0.95
 
     @cached_property
-    def _at(self) -> Mask:
+    def _arms(self) -> Mask:
         """The rows that have each value, shape (2, n)."""
         return np.stack([self.sample.cause == value for value in (self.low, self.high)])
 
     @cached_property
-    def _all(self) -> Mask:
-        return np.ones(self.sample.cause.size, dtype=bool)
-
-    @cached_property
-    def _members(self) -> Mask:
-        """The rows whose mean is asked for."""
-        treated: Mask = self._at[1]
-        return treated if self.of_treated else self._all
+    def _target(self) -> Mask:
+        """The rows whose mean effect it is."""
+        return np.asarray(self._arms[1] | (not self.of_treated))
 
     @cached_property
     def _fits(self) -> tuple[Floats, Floats]:
         """Probabilities of both values, and means of the effect at both, shapes (s, 2, n)."""
-        sample, splines, at = self.sample, self.sample.splines, self._at
+        sample, splines, at = self.sample, self.sample.splines, self._arms
         probabilities, means = [], []
         for folds in sample.folds(sample.cause):
             high = splines.probabilities(at[1], folds)
@@ -92,12 +86,12 @@ class Difference:
 
     def estimate(self) -> Estimate:
         """Return the mean effect, of the rows with counterparts where many have none; NaN where most have none."""
-        counts = self._at.sum(axis=1)
+        counts = self._arms.sum(axis=1)
         if counts.min() < (FEWEST if len(self.sample.covariates) else 2):
-            return self._nothing(f"only {counted(int(counts.min()), 'row')} of one value of the cause", counts)
-        answer, heaviest = self._mean_of(self._all)
+            return self._no_answer(f"only {counted(int(counts.min()), 'row')} of one value of the cause", counts)
+        answer, heaviest = self._mean_of(np.ones_like(self._target))
         fewest, is_lonely, kept = min(answer.effective), self._lonely(), self._counterparts()
-        lonely = float(is_lonely[self._members].mean())
+        lonely = float(is_lonely[self._target].mean())
         if fewest >= ENOUGH and heaviest <= MOST_OF_ONE and lonely <= MOST_LONELY:
             return answer
         if heaviest > MOST_OF_ONE and fewest >= ENOUGH:
@@ -106,53 +100,59 @@ class Difference:
             why = f"few rows speak for one value of the cause: {fewest:.0f} of equal weight would say as much"
         if lonely > MOST_LONELY:
             why, kept = f"{lonely:.0%} of the rows hardly ever have the other value of the cause", kept & ~is_lonely
-        share = float(kept[self._members].mean())
+        share = float(kept[self._target].mean())
         if share == 1.0:
             return replace(answer, notes=(why,))
-        if share >= LEAST_SHARE and (kept & self._at).sum(axis=1).min() >= FEWEST:
+        if share >= LEAST_SHARE and (kept & self._arms).sum(axis=1).min() >= FEWEST:
             trimmed, _ = self._mean_of(kept)
             if min(trimmed.effective) >= FEWEST:
                 note = f"{why}: the answer is about the {percent(share)} of the rows that have counterparts"
-                return replace(trimmed, share=share, bounds=self._bounds(kept, trimmed), notes=(note,))
-        return self._nothing(f"{why}, and only {percent(share)} have a counterpart", answer.effective)
+                return replace(
+                    trimmed, share=share, bounds=self._bounds(kept, trimmed.interval(self.level)), notes=(note,)
+                )
+        return self._no_answer(f"{why}, and only {percent(share)} have a counterpart", answer.effective)
 
-    def _nothing(self, why: str, effective: Sequence[float] | Floats) -> Estimate:
-        rows, note = (float(effective[0]), float(effective[1])), f"{why}: no answer"
-        bounds = self._bounds(~self._all, None)
-        return Estimate(math.nan, math.nan, 1.0, math.nan, rows, np.zeros(self._all.size), 0.0, bounds, (note,))
+    def _no_answer(self, why: str, effective: Sequence[float] | Floats) -> Estimate:
+        bounds, influence = self._bounds(np.zeros_like(self._target), (0.0, 0.0)), np.zeros(self._target.size)
+        numbers = math.nan, math.nan, 1.0, math.nan, (float(effective[0]), float(effective[1]))
+        return Estimate(*numbers, influence, 0.0, bounds, (f"{why}: no answer",))
 
     def _mean_of(self, kept: Mask) -> tuple[Estimate, float]:
         """Return the mean effect of rows that are kept, and the largest share of one row in the weights of a value."""
-        parts = [self._of_split(*fit, kept) for fit in zip(*self._fits, strict=True)]
+        parts = [self._means_of_split(*fit, kept) for fit in zip(*self._fits, strict=True)]
         values, influences, effective, others = (np.mean(list(part), axis=0) for part in zip(*parts, strict=True))
         influence: Floats = influences[1] - influences[0]
         heaviest = float(others[0])
-        error = clustered_error(influence, self.sample.groups) / int(np.count_nonzero(kept & self._members))
+        error = clustered_error(influence, self.sample.groups) / int(np.count_nonzero(kept & self._target))
         n_groups = math.inf if self.sample.groups is None else np.count_nonzero(np.bincount(self.sample.groups))
         degrees = max(min(float(effective.min()), n_groups) - 1.0, 1.0)
         scale, rows = math.sqrt(float(others[1] * others[2])), (float(effective[0]), float(effective[1]))
         return Estimate(float(values[1] - values[0]), error, degrees, scale, rows, influence), heaviest
 
-    def _of_split(self, probabilities: Floats, means: Floats, kept: Mask) -> "_Means":
-        y, members = self.sample.effect, kept & self._members
+    def _means_of_split(self, probabilities: Floats, means: Floats, kept: Mask) -> tuple[Floats, ...]:
+        """Return both means, influences, shape (2, n), and effective rows; and what is known of the weights.
+
+        That is the largest share of a row, the squared residual and the squared Riesz representer.
+        """
+        y, members = self.sample.effect, kept & self._target
         size, per_member = np.count_nonzero(members), y.size / np.count_nonzero(members)
         target = kept * (probabilities[1] if self.of_treated else 1.0)
-        weights = self._at * target / probabilities
+        weights = self._arms * target / probabilities
         weights *= size / weights.sum(axis=1, keepdims=True)
         corrections, shares = weights * (y - means), weights / size
         values = ((members * means).sum(axis=1) + corrections.sum(axis=1)) / size
         jackknifed = corrections / np.maximum(1.0 - shares, 0.1)
         influence = members * (means - values[:, np.newaxis]) + jackknifed
-        left = (self._at * (y - means)).sum(axis=0)[kept & self._at.any(axis=0)]
+        left = (self._arms * (y - means)).sum(axis=0)[kept & self._arms.any(axis=0)]
         by_model = float((np.square(target * per_member) / probabilities).sum(axis=0).mean())
         by_weights = float(np.square((weights[1] - weights[0]) * per_member).mean())
         riesz = max(2.0 * by_model - by_weights, by_model / 2.0)
         effective = np.array([effective_rows(part) for part in weights])
-        return _Means(values, influence, effective, np.array([shares.max(), np.square(left).mean(), riesz]))
+        return values, influence, effective, np.array([shares.max(), np.square(left).mean(), riesz])
 
     def _lonely(self) -> Mask:
         """Return the rows that are so unlikely to have a value that hardly any of them is expected to have it."""
-        lonely = np.zeros_like(self._all)
+        lonely = np.zeros_like(self._target)
         for p in self._fits[0].mean(axis=0)[: 1 if self.of_treated else 2]:
             order = np.argsort(p)
             lonely[order[np.cumsum(p[order]) < EXPECTED]] = True
@@ -165,25 +165,15 @@ class Difference:
         of_mean = np.cumsum(order) / np.square(np.arange(1.0, order.size + 1.0))
         return np.asarray(variance <= order[np.argmin(of_mean)])
 
-    def _bounds(self, kept: Mask, trimmed: Estimate | None) -> tuple[float, float] | None:
+    def _bounds(self, kept: Mask, ends: tuple[float, float]) -> tuple[float, float] | None:
         """Return bounds on the mean effect of all rows: what others would be may be any value of the effect seen."""
         if self.of_treated:
             return None
         y, bounds = self.sample.effect, []
-        ends = (0.0, 0.0) if trimmed is None else trimmed.interval(self.level)
         for end, of_high, of_low in zip(ends, (y.min(), y.max()), (y.max(), y.min()), strict=True):
-            rest = np.where(self._at[1], y, of_high) - np.where(self._at[0], y, of_low)
+            rest = np.where(self._arms[1], y, of_high) - np.where(self._arms[0], y, of_low)
             bounds.append(float(end * kept.mean() + rest[~kept].sum() / y.size))
         return bounds[0], bounds[1]
-
-
-class _Means(NamedTuple):
-    """What one split of the rows tells: of both values, and of the weights."""
-
-    values: Floats  # (2,)
-    influence: Floats  # (2, n)
-    effective: Floats  # (2,)
-    others: Floats  # the largest share of a row, the squared residual, and the squared Riesz representer
 
 
 def percent(share: float) -> str:

@@ -25,26 +25,25 @@ def check_path(adjacency: Floats, names: Sequence[Hashable], cause: int, effect:
     cause, effect : int
         Their positions.
     """
-    reach = graphs.descendants(adjacency)
-    if reach[cause, effect]:
+    if graphs.descendants(adjacency)[cause, effect]:
         return
-    pair = f"{names[cause]!r} to {names[effect]!r}"
-    way = _way(adjacency, names, effect, cause) if reach[effect, cause] else ""
-    opposite = f" (it has the opposite direction: {way})" if way else ""
+    opposite = "".join(f" (it has the {way})" for way in _opposite_direction(adjacency, names, cause, effect))
     raise ValueError(
-        f"the graph has no path from {pair}{opposite}, so it gives no estimate; that is not evidence of no effect: an "
-        f"edge may be too weak for so few rows. Name the common causes of the two in {option('adjust')}; "
-        "in a randomised trial there are none"
+        f"the graph has no path from {names[cause]!r} to {names[effect]!r}{opposite}, so it gives no estimate; that is "
+        "not evidence of no effect: an edge may be too weak for so few rows. Name the common causes of the two in "
+        f"{option('adjust')}; in a randomised trial there are none"
     )
 
 
-def _way(adjacency: Floats, names: Sequence[Hashable], start: int, end: int) -> str:
-    """Return the variables on a directed path of a DAG, as text: an edge from its end to its start closes a cycle."""
+def _opposite_direction(adjacency: Floats, names: Sequence[Hashable], cause: int, effect: int) -> list[str]:
+    """Return the directed path from the effect to the cause of a DAG, if any: an arrow back closes a cycle."""
+    if not graphs.descendants(adjacency)[effect, cause]:
+        return []
     closed = adjacency.copy()
-    closed[end, start] = 1.0
+    closed[cause, effect] = 1.0
     cycle = graphs.find_cycle(closed)[:-1]
-    first = cycle.index(start)
-    return " -> ".join(printable(names[k]) for k in cycle[first:] + cycle[:first])
+    first = cycle.index(effect)
+    return [f"opposite direction: {' -> '.join(printable(names[k]) for k in cycle[first:] + cycle[:first])}"]
 
 
 def adjustment_set(adjacency: Floats, cause: int, effect: int) -> list[int]:
@@ -89,14 +88,13 @@ def notes_on_covariates(
     """
     reach = graphs.descendants(adjacency)
     after = [k for k in covariates if reach[cause, k]]
-    pair = f"{printable(names[cause])} to {printable(names[effect])}"
-    takes = f"by the graph on a path from {pair}, so adjusting takes that part of the effect away"
-    notes = _note([names[k] for k in after if reach[k, effect]], takes)
-    biases = f"by the graph caused by {names[cause]}: {BIASED}"
-    notes += _note([names[k] for k in after if not reach[k, effect]], biases)
-    if reach[effect, cause]:
-        notes.append(f"the graph has the opposite direction: {_way(adjacency, names, effect, cause)}")
-    return notes
+    path = (
+        f"on a path from {printable(names[cause])} to {printable(names[effect])}, so adjusting takes that part of the "
+    )
+    notes = _note([names[k] for k in after if reach[k, effect]], f"by the graph {path}effect away")
+    biased = f"by the graph caused by {names[cause]}: {BIASED}"
+    notes += _note([names[k] for k in after if not reach[k, effect]], biased)
+    return notes + [f"the graph has the {way}" for way in _opposite_direction(adjacency, names, cause, effect)]
 
 
 def notes_on_tiers(knowledge: Knowledge, names: Sequence[Hashable], cause: int, covariates: Sequence[int]) -> list[str]:

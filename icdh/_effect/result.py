@@ -195,34 +195,33 @@ class Effect(Result):
 
     def summary(self) -> str:
         """Return the answer as text."""
-        rows = f"{self.n_rows:,} rows, adjusted for"
         adjusted = "the causes in each graph" if self.adjusted is None else listed(self.adjusted, 8) or "nothing"
-        lines = [f"{printable(self.cause)} -> {printable(self.effect)}, {rows} {adjusted}", self.estimand]
-        table = [("estimate", f"{self.interval}  ({100.0 * self.level:g} % interval)")]
-        if self.curve is not None and self.contrast is not None:
-            table.append(("for each unit, by a straight line", str(self.curve.slope)))
-        table.append(("without adjustment", f"{self.unadjusted:.4g}"))
+        pair, curve = f"{printable(self.cause)} -> {printable(self.effect)}", self.curve
+        counts = [
+            f"{rows:,.0f}" + ("" if value == "all" else f" at {shown(value)}")
+            for value, rows in self.effective_rows.items()
+        ]
+        table = {"estimate": f"{self.interval}  ({100.0 * self.level:g} % interval)"}
+        if curve is not None and self.contrast is not None:
+            table["for each unit, by a straight line"] = str(curve.slope)
+        table["without adjustment"] = f"{self.unadjusted:.4g}"
         if self.bounds is not None:
-            table.append(("mean of all rows", "between {:.4g} and {:.4g}".format(*self.bounds)))
+            table["mean of all rows"] = "between {:.4g} and {:.4g}".format(*self.bounds)
         if self.probability_of_effect is not None:
-            table.append(("probability of an effect", f"{self.probability_of_effect:.2f}"))
-        if self.curve is not None and self.curve.p_value == self.curve.p_value:
-            table.append(("straight line", f"p = {self.curve.p_value:.2g}"))
-        of = {"": "", **{value: f" at {shown(value)}" for value in self.effective_rows if value != "all"}}
-        counts = [f"{rows:,.0f}{of.get(value, '')}" for value, rows in self.effective_rows.items()]
-        table += [("effective rows", ", ".join(counts))] if counts else []
-        table += [(f"{each.outcome} {each.change}".strip(), str(each.interval)) for each in self.others]
-        return "\n".join([*lines, *aligned(table), *self._robustness(), *(f"! {note}" for note in self.notes)])
-
-    def _robustness(self) -> list[str]:
-        """Return the line about a hidden cause, if it is known what one would do."""
-        if not math.isfinite(self.robustness_value):
-            return []
-        ends = f"{self.robustness_value:.1%} to zero, {self.robustness_value_interval:.1%} its interval"
-        line = f"hidden cause: to bring the estimate it must explain, of what is left of both, {ends}"
-        if self.strongest is not None and math.isfinite(self.strongest.multiple):
-            line += f"; {self.strongest.multiple:.2g} times as strong as {printable(self.strongest.name)}"
-        return [line]
+            table["probability of an effect"] = f"{self.probability_of_effect:.2f}"
+        if curve is not None and not math.isnan(curve.p_value):
+            table["straight line"] = f"p = {curve.p_value:.2g}"
+        if counts:
+            table["effective rows"] = ", ".join(counts)
+        table |= {f"{each.outcome} {each.change}".strip(): str(each.interval) for each in self.others}
+        lines = [f"{pair}, {self.n_rows:,} rows, adjusted for {adjusted}", self.estimand, *aligned(table.items())]
+        if math.isfinite(self.robustness_value):
+            line = "hidden cause: to bring the estimate it must explain, of what is left of both, "
+            line += f"{self.robustness_value:.1%} to zero, {self.robustness_value_interval:.1%} its interval"
+            if self.strongest is not None and math.isfinite(self.strongest.multiple):
+                line += f"; {self.strongest.multiple:.2g} times as strong as {printable(self.strongest.name)}"
+            lines.append(line)
+        return "\n".join([*lines, *(f"! {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""

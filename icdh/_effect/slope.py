@@ -157,10 +157,9 @@ class Slope:
         return float(fdtrc(further, self._curve.degrees, wald))
 
     def _notes(self, share: float = 1.0) -> list[str]:
-        notes, effective = [], self._line.effective
+        notes, effective, rows = [], self._line.effective, "rows" if self.sample.groups is None else "groups"
         if effective < ENOUGH:
-            what = "rows" if self.sample.groups is None else "groups"
-            notes.append(f"the answer rests on few {what}: {effective:.0f} of equal weight would say as much")
+            notes.append(f"the answer rests on few {rows}: {effective:.0f} of equal weight would say as much")
         if share < LEAST_LEFT:
             notes.append(f"the covariates tell {1.0 - share:.1%} of the cause: little is left to compare")
         if self._misfit() > MOST_ALIKE:

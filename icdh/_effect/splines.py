@@ -107,21 +107,22 @@ class Splines:
             lines.append((x[:, np.newaxis] == np.unique(x)) * 1.0 if is_label else x[:, np.newaxis])
             curved = [scores[:, np.newaxis]] * is_heavy + [natural_spline(scores, knots)] * (knots.size > 2)
             curves.append(np.column_stack([np.empty((n, 0)), *curved * (not is_label)]))
-        owners: list[tuple[int, ...]] = [(k,) for part in (lines, curves) for k, own in enumerate(part) for _ in own.T]
-        n_lines = sum(part.shape[1] for part in lines)
+        widths, n_lines = [part.shape[1] for part in (*lines, *curves)], sum(part.shape[1] for part in lines)
+        owners = np.repeat(np.tile(np.eye(len(lines), dtype=bool), (2, 1)), widths, axis=0)
         columns = np.column_stack([np.empty((n, 0)), *lines, *curves])
         if n_lines <= MOST_IN_PRODUCTS:
             short = np.clip(standardised(columns[:, :n_lines]), -4.0, 4.0)
-            pairs = [(i, j) for i in range(n_lines) for j in range(i) if owners[i] != owners[j]]
-            columns = np.column_stack([columns, *(short[:, i] * short[:, j] for i, j in pairs)])
-            owners += [owners[i] + owners[j] for i, j in pairs]
+            i, j = np.tril_indices(n_lines, -1)
+            i, j = np.compress(~(owners[i] & owners[j]).any(axis=1), (i, j), axis=1)
+            columns = np.column_stack([columns, short[:, i] * short[:, j]])
+            owners = np.vstack([owners, owners[i] | owners[j]])
         self._design = standardised(demeaned(columns, within))
         self._is_curve, self._owners = np.arange(len(owners)) >= n_lines, owners
-        self._keep(np.abs(self._design).max(axis=0, initial=0.0) > 0.0)
+        self._select(np.abs(self._design).max(axis=0, initial=0.0) > 0.0)
 
-    def _keep(self, kept: Mask) -> None:
-        self._design, self._is_curve = self._design[:, kept], self._is_curve[kept]
-        self._owners = [owner for owner, is_kept in zip(self._owners, kept.tolist(), strict=True) if is_kept]
+    def _select(self, columns: Mask) -> None:
+        self._design, self._is_curve = self._design[:, columns], self._is_curve[columns]
+        self._owners = self._owners[columns]
 
     @property
     def lines(self) -> Floats:
@@ -131,7 +132,7 @@ class Splines:
     def without(self, covariate: int) -> "Splines":
         """Return the regression that knows nothing of one covariate."""
         rest = copy(self)
-        rest._keep(np.array([covariate not in owner for owner in self._owners], dtype=bool))
+        rest._select(~self._owners[:, covariate])
         return rest
 
     def error(self, target: Floats, *beside: Floats) -> float:
