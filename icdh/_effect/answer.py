@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TypeAlias
 
 import numpy as np
@@ -157,12 +158,8 @@ def effect(
     rows = _rows(table, where, pair)
     question = _Question(table.of_rows(rows), rows, *pair, *_relations(table, units, rows), seed, target, level)
     question.check([])
-    outcomes = outcomes_of(table.categories.get(pair[1]))
-    questions = [
-        replace(question, contrast=each, outcome=outcome)
-        for each in question.contrasts(contrast)
-        for outcome in outcomes
-    ]
+    ends = product(question.contrasts(contrast), outcomes_of(table.categories.get(pair[1])))
+    questions = [replace(question, contrast=each, outcome=outcome) for each, outcome in ends]
     if isinstance(adjust, str) and model is None:
         model = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
         model.fit(X, groups=labels, sequence=sequence)
@@ -177,10 +174,10 @@ def effect(
         notes += notes_on_tiers(Knowledge.of(knowledge), table.names, pair[0], covariates)
         question.check(covariates)
         covariates = [k for k in covariates if question.table.varying[k]]
-        estimates = [each.estimate(covariates) for each in questions]
-        answers = [each.adjusted(covariates, *estimate) for each, estimate in zip(questions, estimates, strict=True)]
+        adjusted = [each.adjusted(covariates) for each in questions]
+        answers = [answer for answer, _ in adjusted]
         if question.groups is None and math.isfinite(answers[0].estimate):
-            notes += question.dependence(covariates, estimates[0][1].influence)
+            notes += question.dependence(covariates, adjusted[0][1])
     notes = [*answers[0].notes, *notes]
     for note in notes:
         warn(note, DataWarning)
@@ -361,15 +358,16 @@ class _Question:
         estimate = difference.estimate().times(sign).times(sample.unit)
         return difference, replace(estimate, effective=estimate.effective[:: int(sign)])
 
-    def adjusted(self, covariates: Sequence[int], estimator: Slope | Difference, estimate: Estimate) -> Effect:
-        """Return the answer of an estimator that is adjusted for covariates."""
+    def adjusted(self, covariates: Sequence[int]) -> tuple[Effect, Floats]:
+        """Return the answer that is adjusted for covariates, and what each row adds to it."""
+        estimator, estimate = self.estimate(covariates)
         sample, pair, names = estimator.sample, self.contrast, [self.table.names[k] for k in covariates]
         curve = estimator.curve(self.level) if isinstance(estimator, Slope) and self.is_number else None
         lower, upper = estimate.interval(self.level)
         nearest = 0.0 if lower <= 0.0 <= upper else min(abs(lower), abs(upper))
         compared: tuple[Hashable, ...] = ("all",) if self.is_slope or pair is None else pair[2:]
         cause = sample.cause if self.is_slope or pair is None else (sample.cause == pair.high) * 1.0
-        return replace(
+        answer = replace(
             self._answer(sample, (estimate.value, lower, upper), self._estimand(estimate.share, curve)),
             bounds=estimate.bounds,
             curve=curve,
@@ -382,6 +380,7 @@ class _Question:
             strongest=strongest_covariate(sample, cause, names, estimate),
             notes=estimate.notes,
         )
+        return answer, estimate.influence
 
     def mixture(self, sets: Mapping[tuple[int, ...], float]) -> Effect:
         """Return the average over graphs, in which the cause has these sets of parents."""
@@ -429,17 +428,13 @@ class _Question:
         if repeated := repeats(values):
             return [repeated.said(names, influence.size)]
         numbers = [k for k, at in enumerate(columns[:-1]) if at not in self.table.unordered]
-        increase = {
-            names[k]: effect_of_equal_values(influence, values[k])
-            for k in numbers
-            if _determines(values[k], values[-2])
-        }
-        name = max(increase, key=lambda name: increase[name], default=None)
-        if name is not None and increase[name] > 1.0:
+        units = [k for k in numbers if _determines(values[k], values[-2])]
+        increases = [effect_of_equal_values(influence, values[k]) for k in units]
+        if (increase := max(increases, default=1.0)) > 1.0:
             return [
-                f"rows with the same {name!r} resemble one another, and the cause is the same in them, as if several "
-                f"came from each person or place: if each value is one, the interval should be "
-                f"{np.sqrt(increase[name]):.2g} times as wide; name them by {option('groups')}"
+                f"rows with the same {names[units[increases.index(increase)]]!r} resemble one another, and the cause "
+                "is the same in them, as if several came from each person or place: if each value is one, the interval "
+                f"should be {np.sqrt(increase):.2g} times as wide; name them by {option('groups')}"
             ]
         has_few = [self.table.n_distinct(k) <= FEW_VALUES for k in columns]  # rows of counts, cell by cell
         if all(has_few) or not resembles_its_past(influence, values):

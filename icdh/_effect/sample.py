@@ -82,12 +82,11 @@ class Sample:
         """Return the fold of every row, in each of several splits: whole groups, or evenly in every stratum."""
         n, rng, splits = self.effect.size, np.random.default_rng(self.seed), []
         for _ in range(N_SPLITS if n <= FEW_ROWS and len(self.covariates) else 1):
-            folds = np.zeros(n, dtype=np.int64)
             if self.groups is not None:
-                folds = (rng.permutation(self.groups.max() + 1) % N_FOLDS)[self.groups]
+                splits.append((rng.permutation(self.groups.max() + 1) % N_FOLDS)[self.groups])
             else:
-                folds[np.lexsort((rng.random(n), folds if strata is None else strata))] = np.arange(n) % N_FOLDS
-            splits.append(folds)
+                order = np.lexsort((rng.random(n), np.zeros(n) if strata is None else strata))
+                splits.append(np.argsort(order) % N_FOLDS)
         return splits
 
 

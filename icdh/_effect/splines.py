@@ -186,20 +186,19 @@ class Splines:
 
         target, predicted = is_one.astype(np.float64), np.empty(is_one.size)
 
-        def fitted(train: Mask, at: Mask, penalty: float, scale: Floats) -> Floats:
-            design: Floats = self._design / scale
-            theta = _logit(design[train], target[train], float(penalty))
-            logits: Floats = theta[0] + design[at] @ theta[1:]
-            return logits
+        def logits(rows: Mask, penalty: float, scale: Floats) -> Floats:
+            """Return those of some rows, by a fit to the others."""
+            theta = _logit(self._design[~rows] / scale, target[~rows], penalty)
+            return np.asarray(theta[0] + (self._design[rows] / scale) @ theta[1:])
 
         def deviance(penalty: float, scale: Floats) -> float:
-            logits = [(fitted(folds % 2 != half, folds % 2 == half, penalty, scale), half) for half in (0, 1)]
-            return sum(float((np.logaddexp(0.0, z) - target[folds % 2 == half] * z).sum()) for z, half in logits)
+            halves = [(rows, logits(rows, penalty, scale)) for rows in (folds % 2 == 0, folds % 2 == 1)]
+            return sum(float((np.logaddexp(0.0, z) - target[rows] * z).sum()) for rows, z in halves)
 
-        choices = [(penalty, scale) for scale in self._scales() for penalty in PENALTIES[1::3]]
+        choices = [(penalty, scale) for scale in self._scales() for penalty in PENALTIES[1::3].tolist()]
         best = min(choices, key=lambda choice: deviance(*choice))
         for fold in np.unique(folds):
-            predicted[folds == fold] = expit(fitted(folds != fold, folds == fold, *best))
+            predicted[folds == fold] = expit(logits(folds == fold, *best))
         return predicted
 
     def _scales(self) -> list[Floats]:
