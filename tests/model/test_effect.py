@@ -279,6 +279,7 @@ def test_the_other_way_round_is_the_negative(table, answer):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")  # of 300 rows a few may lack counterparts
 @cases(
     ("draw", "truth", "least"),
     (lambda seed: (confounded(seed, 300), {}), 1.0, 33),
@@ -292,6 +293,8 @@ def test_intervals_cover_the_truth(draw, truth, least):
     assert sum(answer.lower < truth < answer.upper for answer in answers) >= least
     assert not any(answer.lower < answer.unadjusted < answer.upper for answer in answers)
     assert np.mean([answer.estimate for answer in answers]) == pytest.approx(truth, abs=0.1)
+    assert min(answer.target_share for answer in answers) > 0.8
+    assert sum(bool(answer.notes) for answer in answers) <= 10
 
 
 # Rows without counterparts.
