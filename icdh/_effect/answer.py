@@ -174,10 +174,10 @@ def effect(
         notes += notes_on_tiers(Knowledge.of(knowledge), table.names, pair[0], covariates)
         question.check(covariates)
         covariates = [k for k in covariates if question.table.varying[k]]
-        adjusted = [each.adjusted(covariates) for each in questions]
-        answers = [answer for answer, _ in adjusted]
+        results = [each.answer(covariates) for each in questions]
+        answers = [answer for answer, _ in results]
         if question.groups is None and math.isfinite(answers[0].estimate):
-            notes += question.dependence(covariates, adjusted[0][1])
+            notes += question.dependence(covariates, results[0][1])
     notes = [*answers[0].notes, *notes]
     for note in notes:
         warn(note, DataWarning)
@@ -193,8 +193,8 @@ def table_of(X: TableLike, labels: list[Hashable] | None, sequence: bool, kinds:
 
 def with_labels(kinds: ByColumn[str], model: StructuralModel) -> dict[Hashable, str]:
     """Return kinds of columns, and "categorical" for other columns that hold labels in a model."""
-    given = {variable_index(name, model.names, "kinds") for name in kinds}
-    labels = {k for k, known in model.categories.items() if not known.ordered} - given
+    named = {variable_index(name, model.names, "kinds") for name in kinds}
+    labels = {k for k, categories in model.categories.items() if not categories.ordered} - named
     return {**kinds, **{model.names[k]: "categorical" for k in labels}}
 
 
@@ -223,21 +223,23 @@ def _covariates(
         assert graph is not None
         check_path(graph.adjacency, graph.names, cause, effect)
         return adjustment_set(graph.adjacency, cause, effect), []
-    chosen = list(dict.fromkeys(variable_index(key, table.names, "adjust") for key in adjust))
+    covariates = list(dict.fromkeys(variable_index(key, table.names, "adjust") for key in adjust))
     for role, at in (("cause", cause), ("effect", effect)):
-        if at in chosen:
+        if at in covariates:
             raise ValueError(f"{option('adjust')} has the {role} {table.names[at]!r} itself; name causes of both")
-    return chosen, [] if graph is None else notes_on_covariates(graph.adjacency, graph.names, cause, effect, chosen)
+    if graph is None:
+        return covariates, []
+    return covariates, notes_on_covariates(graph.adjacency, graph.names, cause, effect, covariates)
 
 
 def _rows(table: Table, where: ByColumn[Label] | None, pair: Sequence[int]) -> Integers:
     """Return the rows where variables have these values, in an order that does not depend on the user's."""
-    chosen = np.ones(table.n_observations, dtype=bool)
+    mask = np.ones(table.n_observations, dtype=bool)
     for key, value in (where or {}).items():
         at = variable_index(key, table.names, "where")
-        known = table.categories.get(at)
-        chosen &= table.values[at] == (float(value) if known is None else known.encoded([value], "where")[0])
-    rows = np.flatnonzero(chosen)
+        categories = table.categories.get(at)
+        mask &= table.values[at] == (float(value) if categories is None else categories.encoded([value], "where")[0])
+    rows = np.flatnonzero(mask)
     if rows.size < FEWEST_ROWS:
         raise ValueError(f"{option('where')} leaves {rows.size} rows; {FEWEST_ROWS} are needed")
     return rows[rows_by_content([table.values[k][rows] for k in (*pair, *range(table.n_variables))])]
@@ -248,8 +250,8 @@ def _relations(
 ) -> tuple[Integers | None, dict[str, Integers]]:
     """Return the groups of rows that depend on one another, and their units by what names these."""
     alone = replace(table, related=None)
-    related = {name: with_relations(alone, labels, False).related for name, labels in units.items()}
-    within = {name: rows if known is None else known.units[rows] for name, known in related.items()}
+    relations = {name: with_relations(alone, labels, False).related for name, labels in units.items()}
+    within = {name: rows if relation is None else relation.units[rows] for name, relation in relations.items()}
     return next(iter(within.values()), None) if table.related is None else table.related.units[rows], within
 
 
@@ -321,13 +323,14 @@ class _Question:
             return [None]
         values = self.table.values[self.cause]
         pairs = contrasts_of(values, self.table.categories.get(self.cause), pair)
-        if self.is_number and not values.min() <= min(pairs[0][:2]) <= max(pairs[0][:2]) <= values.max():
+        first = pairs[0]
+        if self.is_number and not values.min() <= min(first[:2]) <= max(first[:2]) <= values.max():
             ends = f"{shown(float(values.min()))} to {shown(float(values.max()))}"
             raise ValueError(f"{option('contrast')} goes beyond the rows, whose values go from {ends}")
-        kept = [each for each in pairs if self.is_number or np.isin(each[:2], values).all()]
-        if not kept:
-            raise ValueError(f"no row has one of the values of {option('contrast')}, {pairs[0]}")
-        return kept
+        pairs = [each for each in pairs if self.is_number or np.isin(each[:2], values).all()]
+        if not pairs:
+            raise ValueError(f"no row has one of the values of {option('contrast')}, {first}")
+        return pairs
 
     def sample(self, covariates: Sequence[int]) -> Sample:
         """Return the rows with the effect standardised.
@@ -358,7 +361,7 @@ class _Question:
         estimate = difference.estimate().times(sign).times(sample.unit)
         return difference, replace(estimate, effective=estimate.effective[:: int(sign)])
 
-    def adjusted(self, covariates: Sequence[int]) -> tuple[Effect, Floats]:
+    def answer(self, covariates: Sequence[int]) -> tuple[Effect, Floats]:
         """Return the answer that is adjusted for covariates, and what each row adds to it."""
         estimator, estimate = self.estimate(covariates)
         sample, pair, names = estimator.sample, self.contrast, [self.table.names[k] for k in covariates]
@@ -368,7 +371,7 @@ class _Question:
         compared: tuple[Hashable, ...] = ("all",) if self.is_slope or pair is None else pair[2:]
         cause = sample.cause if self.is_slope or pair is None else (sample.cause == pair.high) * 1.0
         answer = replace(
-            self._answer(sample, (estimate.value, lower, upper), self._estimand(estimate.share, curve)),
+            self._effect(sample, (estimate.value, lower, upper), self._estimand(estimate.share, curve)),
             bounds=estimate.bounds,
             curve=curve,
             adjusted=tuple(names),
@@ -389,12 +392,12 @@ class _Question:
             self.check(parents)
             return self.estimate([k for k in parents if self.table.varying[k]])[1]
 
-        mixed = mixture(sets, estimate, self.level)
-        note = f"graphs of probability {mixed.unanswered:.2f} give no answer, and are left out"
-        answer = self._answer(self.sample([]), mixed[:3], f"{self._estimand()}, averaged over graphs")
-        return replace(answer, probability_of_effect=mixed.probability, notes=(note,) * (mixed.unanswered > 0.01))
+        average = mixture(sets, estimate, self.level)
+        note = f"graphs of probability {average.unanswered:.2f} give no answer, and are left out"
+        answer = self._effect(self.sample([]), average[:3], f"{self._estimand()}, averaged over graphs")
+        return replace(answer, probability_of_effect=average.probability, notes=(note,) * (average.unanswered > 0.01))
 
-    def _answer(self, sample: Sample, numbers: tuple[float, float, float], estimand: str) -> Effect:
+    def _effect(self, sample: Sample, numbers: tuple[float, float, float], estimand: str) -> Effect:
         """Return an answer that holds the question, estimate and interval, and the estimate without adjustment."""
         y, d, names, pair = sample.effect * sample.unit, sample.cause, self.table.names, self.contrast
         if self.is_slope or pair is None:
@@ -425,8 +428,8 @@ class _Question:
         order, columns = np.argsort(self.rows), [*covariates, self.cause, self.effect]
         values, influence = self.table.values[columns][:, order], influence[order]
         names = [self.table.names[k] for k in columns]
-        if repeated := repeats(values):
-            return [repeated.said(names, influence.size)]
+        if copies := repeats(values):
+            return [copies.said(names, influence.size)]
         numbers = [k for k, at in enumerate(columns[:-1]) if at not in self.table.unordered]
         units = [k for k in numbers if _determines(values[k], values[-2])]
         increases = [effect_of_equal_values(influence, values[k]) for k in units]
