@@ -151,7 +151,7 @@ def effect(
     refuse_hidden_causes(graph, "adjustment for observed columns")
     if graph is not None and graph.names != table.names:
         raise ValueError(f"model has {listed(graph.names)}, {option('X')} has {listed(table.names)}; pass its table")
-    pair = [variable_index(key, table.names, name) for name, key in (("cause", cause), ("effect", effect))]
+    pair = variable_index(cause, table.names, "cause"), variable_index(effect, table.names, "effect")
     if pair[0] == pair[1]:
         raise ValueError(f"cause and effect are both {table.names[pair[0]]!r}; name two variables")
     seed = int(random_generator(random_state).integers(2**31))
@@ -353,13 +353,13 @@ class _Question:
         sample, pair = self.sample(covariates), self.contrast
         if self.is_slope or pair is None:
             slope = Slope(sample)
-            is_step = pair is not None and self.is_number
-            return slope, (slope.step(*pair[:2]) if is_step else slope.per_unit()).times(sample.unit)
-        sign = -1.0 if self.target == "untreated" else 1.0
-        ends = (pair.low, pair.high)[:: int(sign)]
-        difference = Difference(sample, *ends, self.target != "all", self.level)
-        estimate = difference.estimate().times(sign).times(sample.unit)
-        return difference, replace(estimate, effective=estimate.effective[:: int(sign)])
+            return slope, (slope.step(*pair[:2]) if pair is not None and self.is_number else slope.per_unit()).times(
+                sample.unit
+            )
+        low, high, sign = (pair.high, pair.low, -1) if self.target == "untreated" else (pair.low, pair.high, 1)
+        difference = Difference(sample, low, high, self.target != "all", self.level)
+        estimate = difference.estimate().times(sign * sample.unit)
+        return difference, replace(estimate, effective=estimate.effective[::sign])
 
     def answer(self, covariates: Sequence[int]) -> tuple[Effect, Floats]:
         """Return the answer that is adjusted for covariates, and what each row adds to it."""

@@ -214,7 +214,7 @@ class Effect(Result):
         if counts:
             table["effective rows"] = ", ".join(counts)
         table |= {f"{each.outcome} {each.change}".strip(): str(each.interval) for each in self.others}
-        lines = [f"{pair}, {self.n_rows:,} rows, adjusted for {adjusted}", self.estimand, *aligned(table.items())]
+        lines = [f"{pair}, {self.n_rows:,} rows, adjusted for {adjusted}", self.estimand, *aligned(list(table.items()))]
         if math.isfinite(self.robustness_value):
             line = "hidden cause: to bring the estimate it must explain, of what is left of both, "
             line += f"{self.robustness_value:.1%} to zero, {self.robustness_value_interval:.1%} its interval"
