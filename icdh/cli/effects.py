@@ -31,7 +31,7 @@ ABOUT_PAIRS = (
 def run(args: argparse.Namespace) -> None:
     """Read the table or the model, answer, draw and print."""
     _check(args)
-    found: object
+    record: object
     if args.cause is not None and not args.values and not is_model(args.data):
         answer, _ = with_warnings(partial(_answer, args), lambda answer: () if args.json else answer.notes)
         if args.plot:
@@ -40,12 +40,12 @@ def run(args: argparse.Namespace) -> None:
             from icdh.report import write_answer
 
             write_answer(args.report, answer)
-        found, text = answer.to_dict(), answer.summary()
+        record, text = answer.to_dict(), answer.summary()
     else:
         model = _model(args)
         rows = _curve(args, model) if args.values else _pairs(args, model)
-        found, text = rows, _table(rows, () if args.values else (*EFFECTS, ABOUT_PAIRS))
-    print(json.dumps(found, indent=2) if args.json else text)
+        record, text = rows, _table(rows, () if args.values else (*EFFECTS, ABOUT_PAIRS))
+    print(json.dumps(record, indent=2) if args.json else text)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -67,11 +67,11 @@ def _pairs(args: argparse.Namespace, model: StructuralModel) -> list[dict[str, o
     from icdh._effect.covariates import check_path
 
     pair = {"cause": args.cause, "effect": args.effect}
-    asked = {role: model.names[variable_index(name, model.names, role)] for role, name in pair.items() if name}
+    names = {role: model.names[variable_index(name, model.names, role)] for role, name in pair.items() if name}
     rows = [row._asdict() for row in model.effects(random_state=args.seed)]
-    rows = [row for row in rows if all(row[role] == name for role, name in asked.items())]
-    if asked and not rows:
-        check_path(model.adjacency, model.names, *(model.names.index(name) for name in asked.values()))
+    rows = [row for row in rows if all(row[role] == name for role, name in names.items())]
+    if names and not rows:
+        check_path(model.adjacency, model.names, *(model.names.index(name) for name in names.values()))
     return rows
 
 
@@ -97,12 +97,12 @@ def _answer(args: argparse.Namespace) -> "Effect":
     adjust = args.adjust if args.adjust in GRAPHS else [] if args.adjust == "none" else names_in([args.adjust])[0]
     where = [text.rpartition("=")[::2] for text in args.where]
     saved = _model(args) if args.model else None
-    asked = [] if adjust in GRAPHS else [args.cause, args.effect, *adjust]
+    columns = [] if adjust in GRAPHS else [args.cause, args.effect, *adjust]
     if saved is not None:
-        asked = saved.names
+        columns = saved.names
         args.kinds = tuple(with_labels(dict(getattr(args, "kinds", ())), saved).items())
-    if args.columns is None and asked:
-        args.columns = list(dict.fromkeys(filter(None, [*asked, *(name for name, _ in where)])))
+    if args.columns is None and columns:
+        args.columns = list(dict.fromkeys(filter(None, [*columns, *(name for name, _ in where)])))
     rows = read_input(args)
     if rows.interventions is not None:
         raise ValueError(
@@ -182,7 +182,7 @@ QUESTION = {
     "--values": options.several("X", "the curve of the effect at these values, by the graph"),
     "--model": options.read("a fitted model whose graph is asked, also given before the table; else one is fitted"),
 }
-ASKED = [option.strip("-") for option in QUESTION]
+QUESTIONS = [option.strip("-") for option in QUESTION]
 COMMAND = Command(
     "what happens to one variable if another is changed",
     "Answer what happens to --effect if --cause is changed, with an interval, from a table and either covariates "
@@ -202,6 +202,6 @@ COMMAND = Command(
     run,
     usual=(
         *("data", "drop", "missing", "kinds", "group_column", "sequence", "max_seconds"),
-        *(*ASKED, *options.USUAL_KNOWLEDGE, "plot", "report", "json"),
+        *(*QUESTIONS, *options.USUAL_KNOWLEDGE, "plot", "report", "json"),
     ),
 )
