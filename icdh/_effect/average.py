@@ -106,10 +106,9 @@ class Difference:
         if share >= LEAST_SHARE and (kept & self._arms).sum(axis=1).min() >= FEWEST:
             trimmed, _ = self._mean_of(kept)
             if min(trimmed.effective) >= FEWEST:
+                bounds = self._bounds(kept, trimmed.interval(self.level))
                 note = f"{why}: the answer is about the {percent(share)} of the rows that have counterparts"
-                return replace(
-                    trimmed, share=share, bounds=self._bounds(kept, trimmed.interval(self.level)), notes=(note,)
-                )
+                return replace(trimmed, share=share, bounds=bounds, notes=(note,))
         return self._no_answer(f"{why}, and only {percent(share)} have a counterpart", answer.effective)
 
     def _no_answer(self, why: str, effective: Sequence[float] | Floats) -> Estimate:
@@ -122,12 +121,11 @@ class Difference:
         parts = [self._means_of_split(*fit, kept) for fit in zip(*self._fits, strict=True)]
         values, influences, effective, others = (np.mean(list(part), axis=0) for part in zip(*parts, strict=True))
         influence: Floats = influences[1] - influences[0]
-        heaviest = float(others[0])
         error = clustered_error(influence, self.sample.groups) / int(np.count_nonzero(kept & self._target))
         n_groups = math.inf if self.sample.groups is None else np.count_nonzero(np.bincount(self.sample.groups))
         degrees = max(min(float(effective.min()), n_groups) - 1.0, 1.0)
         scale, rows = math.sqrt(float(others[1] * others[2])), (float(effective[0]), float(effective[1]))
-        return Estimate(float(values[1] - values[0]), error, degrees, scale, rows, influence), heaviest
+        return Estimate(float(values[1] - values[0]), error, degrees, scale, rows, influence), float(others[0])
 
     def _means_of_split(self, probabilities: Floats, means: Floats, kept: Mask) -> tuple[Floats, ...]:
         """Return both means, influences, shape (2, n), and effective rows; and what is known of the weights.

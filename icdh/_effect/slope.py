@@ -26,6 +26,7 @@ Bell, McCaffrey: "Bias reduction in standard errors for linear regression with m
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -65,27 +66,23 @@ class Slope:
     sample: Sample
 
     @cached_property
-    def _common(self) -> float | None:
-        values, counts = np.unique(self.sample.cause, return_counts=True)
-        is_common = values.size > 2 and counts.max() >= COMMON * self.sample.cause.size
-        return float(values[np.argmax(counts)]) if is_common else None
-
-    @cached_property
-    def _knots(self) -> Floats:
-        rest = self.sample.cause[self.sample.cause != self._common] if self._common is not None else self.sample.cause
+    def _terms(self) -> Callable[[Floats], Floats]:
+        """The function from values of the cause to the terms that its effect is a sum of, the line first."""
+        cause = self.sample.cause
+        values, counts = np.unique(cause, return_counts=True)
+        has_jump = values.size > 2 and counts.max() >= COMMON * cause.size
+        common = values[np.argmax(counts)] if has_jump else math.nan
+        rest = cause[cause != common]
         n_knots = 4 + 2 * sum(rest.size >= many for many in (1000, 5000))
-        return spline_knots(rest, n_knots) if np.unique(rest).size > 4 else np.empty(0)
+        knots = spline_knots(rest, n_knots) if np.unique(rest).size > 4 else np.empty(0)
 
-    def _terms(self, cause: Floats) -> Floats:
-        """Return the functions of the cause that its effect is a sum of, the line first, shape (n, k)."""
-        jump = [] if self._common is None else [(cause != self._common) * 1.0]
-        bends = [natural_spline(cause, self._knots)] if self._knots.size > 2 else []
-        return np.column_stack([cause, *jump, *bends])
+        def terms(values: Floats) -> Floats:
+            jump = [(values != common) * 1.0] if has_jump else []
+            bends = [natural_spline(values, knots)] if knots.size > 2 else []
+            return np.column_stack([values, *jump, *bends])
 
-    @cached_property
-    def _scales(self) -> Floats:
-        scales: Floats = self._terms(self.sample.cause).std(axis=0)
-        return scales
+        scales = terms(cause).std(axis=0)
+        return lambda values: terms(values) / scales
 
     def _residuals(self, columns: Floats) -> Floats:
         """Return what units and covariates leave of columns, shape (s, n, k), in every split."""
@@ -111,11 +108,11 @@ class Slope:
 
     @cached_property
     def _line(self) -> _Fit:
-        return self._fit(self.sample.cause[:, np.newaxis] / self._scales[:1])
+        return self._fit(self._terms(self.sample.cause)[:, :1])
 
     @cached_property
     def _curve(self) -> _Fit:
-        return self._fit(self._terms(self.sample.cause) / self._scales)
+        return self._fit(self._terms(self.sample.cause))
 
     def _estimate(self, fit: _Fit, moved: Floats, notes: tuple[str, ...] = ()) -> Estimate:
         error = math.sqrt(max(float(moved @ fit.covariance @ moved), 0.0))
@@ -125,16 +122,16 @@ class Slope:
 
     def per_unit(self) -> Estimate:
         """Return the slope; NaN with a note where covariates or units determine the cause."""
-        before = float(demeaned(self.sample.cause / self._scales[0], self.sample.within).var())
+        before = float(demeaned(self._terms(self.sample.cause)[:, 0], self.sample.within).var())
         share = float(np.square(self._line.cause).mean()) / max(before, LEAST)
         if share > LEAST and before > LEAST:
-            return self._estimate(self._line, 1.0 / self._scales[:1], tuple(self._notes(share)))
+            return self._estimate(self._line, self._terms(np.ones(1))[0, :1], tuple(self._notes(share)))
         nothing = ("covariates or units determine the cause: nothing is left to compare, and there is no answer",)
         return Estimate(math.nan, math.nan, 1.0, math.nan, (0.0,), 0.0 * self.sample.cause, notes=nothing)
 
     def step(self, low: float, high: float) -> Estimate:
         """Return what a change of the cause from one value to another does, along the curve."""
-        moved = np.diff(self._terms(np.array([low, high])) / self._scales, axis=0)[0]
+        moved = np.diff(self._terms(np.array([low, high])), axis=0)[0]
         return self._estimate(self._curve, moved, tuple(self._notes()))
 
     def curve(self, level: float) -> Curve:
