@@ -161,8 +161,7 @@ def effect(
     ends = product(question.contrasts(contrast), outcomes_of(table.categories.get(pair[1])))
     questions = [replace(question, contrast=each, outcome=outcome) for each, outcome in ends]
     if isinstance(adjust, str) and model is None:
-        model = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
-        model.fit(X, groups=labels, sequence=sequence)
+        model = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed).fit(X, groups=labels, sequence=sequence)
     if adjust == "posterior":
         if not isinstance(model, HNMSearch):
             raise TypeError(f"{option('adjust', 'posterior')} needs a fitted HNMSearch as {option('model')}, or none")

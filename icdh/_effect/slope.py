@@ -159,15 +159,16 @@ class Slope:
             notes.append(f"the answer rests on few {rows}: {effective:.0f} of equal weight would say as much")
         if share < LEAST_LEFT:
             notes.append(f"the covariates tell {1.0 - share:.1%} of the cause: little is left to compare")
-        if self._misfit() > MOST_ALIKE:
+        if self._misfit > MOST_ALIKE:
             notes.append(
                 "rows with similar covariates have similar residuals: the covariates act in a form that splines miss, "
                 "such as jumps, and the answer may be biased"
             )
         return notes
 
+    @cached_property
     def _misfit(self) -> float:
-        """Return by how many errors residuals of the effect go with those of the cause in neighbouring rows."""
+        """By how many errors residuals of the effect go with those of the cause in neighbouring rows."""
         from scipy.spatial import KDTree
 
         n, lines = self.sample.effect.size, self.sample.splines.lines
