@@ -67,7 +67,7 @@ def check_adjacency(A: ArrayLike, argument: str = "A") -> np.ndarray:
     A = np.asarray(A)
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"{argument} must be a square matrix, one row and column a variable; got shape {A.shape}")
-    A = as_float(A, argument)
+    A = A if A.dtype == np.float64 else as_float(A, argument)  # many callers look at the same large one
     if not np.isfinite(A).all():
         raise ValueError(f"{argument} holds NaN or infinity; every weight must be finite, zero for no edge")
     return A
@@ -493,7 +493,9 @@ def descendants(A: np.ndarray) -> np.ndarray:
            [0, 0, 0]])
     """
     causal_order(A)
-    return reachability(_parents(check_adjacency(A))) & ~np.eye(len(A), dtype=bool)
+    reached = reachability(_parents(A))
+    np.fill_diagonal(reached, False)
+    return reached
 
 
 def break_cycles(A: np.ndarray, required: np.ndarray | None = None) -> AcyclicPart:
@@ -590,7 +592,10 @@ def _sources_first(A: Floats | Mask) -> list[int]:
 
 
 def _parents(A: Floats | Mask) -> list[list[int]]:
-    return [np.flatnonzero(column).tolist() for column in A.T]
+    parents: list[list[int]] = [[] for _ in A]
+    for cause, effect in np.argwhere(A).tolist():
+        parents[effect].append(cause)
+    return parents
 
 
 def _cycle(A: Floats | Mask, order: Collection[int]) -> list[int]:

@@ -47,7 +47,8 @@ class EdgeRules(NamedTuple):
         """Return the rules that follow from forbidden and required edges; the required edges must form a DAG."""
         if required is None:
             required = np.zeros_like(forbidden)
-        return cls(forbidden | graphs.descendants(required).T | np.eye(len(required), dtype=bool), required)
+        closing = graphs.descendants(required).T if required.any() else required
+        return cls(forbidden | closing | np.eye(len(required), dtype=bool), required)
 
     @property
     def required_parents(self) -> tuple[tuple[int, ...], ...]:
@@ -70,7 +71,8 @@ class EdgeRules(NamedTuple):
 
         Required edges stay. A required edge of weight zero gets the smallest weight there is.
         """
-        kept = np.where(self.required, np.maximum(A, np.finfo(float).tiny), graphs.threshold(A, threshold))
+        kept = graphs.threshold(A, threshold)
+        kept[self.required] = np.maximum(A[self.required], np.finfo(float).tiny)
         return graphs.break_cycles(kept, self.required)
 
     def strong(self, A: Floats, strength: Floats, min_strength: float, max_edges: int | None) -> Floats:
@@ -299,19 +301,22 @@ class Knowledge:
                 edge = f"the edge {names[cause]} -> {names[effect]}"
                 raise ValueError(f"{edge} is required, but forbidden by {rule}; take one back")
             forbidden = forbidden | mask
-        cycle = graphs.find_cycle(required)
-        if cycle:
+        if required.any() and (cycle := graphs.find_cycle(required)):
             edges = ", ".join(f"{names[i]} -> {names[j]}" for i, j in pairwise(cycle))
             raise ValueError(f"the required edges make a cycle: {edges}; take one of them back")
         return EdgeRules.of(forbidden, required)
 
     def _forbidding(self, variables: "_Variables") -> Iterator[tuple[str, Mask]]:
         """Yield the name of every kind of forbidding rule, and the mask of the edges that it forbids."""
-        tier = variables.tiers(self.tiers)
-        yield "'forbidden'", variables.edges("forbidden", self.forbidden)
-        yield "'tiers'", tier[:, np.newaxis] > tier
-        yield "'roots'", np.tile(variables.group("roots", self.roots), (len(tier), 1))
-        yield "'leaves'", np.tile(variables.group("leaves", self.leaves)[:, np.newaxis], len(tier))
+        if self.forbidden:
+            yield "'forbidden'", variables.edges("forbidden", self.forbidden)
+        if self.tiers:
+            tier = variables.tiers(self.tiers)
+            yield "'tiers'", tier[:, np.newaxis] > tier
+        if self.roots:
+            yield "'roots'", variables.group("roots", self.roots)
+        if self.leaves:
+            yield "'leaves'", variables.group("leaves", self.leaves)[:, np.newaxis]
 
 
 def variables_meant(labels: Sequence[Hashable], names: Sequence[Hashable], where: str) -> Mask:

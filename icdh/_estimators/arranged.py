@@ -47,7 +47,8 @@ class ColumnOrder:
             Zero where there is no edge, as in the result for columns that do not vary.
         """
         every = np.zeros((self.n_columns, self.n_columns))
-        every[np.ix_(self.order, self.order)] = edges
+        causes, effects = np.nonzero(edges)
+        every[self.order[causes], self.order[effects]] = edges[causes, effects]
         return every
 
     def network_in_users_order(self, weights: Weights) -> Weights:

@@ -28,6 +28,7 @@ from icdh._ground.checks import (
     random_generator,
 )
 from icdh._ground.clock import Clock
+from icdh._ground.parallel import single_blas_thread
 from icdh._model.structural import About, StructuralModel
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._table.experiments import Design, InterventionsLike
@@ -302,7 +303,8 @@ class CausalGraphEstimator(SharedParameters):
             )
         clock = Clock(self.max_seconds).followed_by(self.callback)
         check_same_rows(X, interventions, "interventions")
-        return self._fit(self.related_table(X, groups, sequence), interventions, clock)
+        with single_blas_thread():  # more of them wait for one another where cores are busy
+            return self._fit(self.related_table(X, groups, sequence), interventions, clock)
 
     def related_table(self, X: TableLike, groups: Groups, sequence: bool) -> Table:
         """Return the table that ``fit`` reads in ``X``; it knows which rows depend on one another.

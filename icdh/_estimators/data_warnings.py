@@ -7,7 +7,7 @@ import numpy as np
 from icdh._ground.arrays import Floats
 from icdh._ground.labels import listed, plural
 from icdh._model.structural import StructuralModel
-from icdh._rows.dependence import alike_in_units, dependence, ranks_of
+from icdh._rows.dependence import MOST_SORTED, alike_in_units, dependence, ranks_of
 from icdh._table.categories import MOST_LABELS
 from icdh._table.computed import dummies, sums_and_ratios
 from icdh._table.kinds import FEW_VALUES
@@ -42,7 +42,7 @@ def warn_about_fit(model: StructuralModel, table: Table) -> None:
     if model.kinds is not None:
         _warn_about_determined_columns(model, table, values, computed)
     if table.related is None:
-        related = dependence(table.values, model.standardised_residuals(values))
+        related = dependence(table.values, model.standardised_residuals(values[:, :MOST_SORTED]))
         if related is not None:
             warn(related.said(names, table.n_observations), DataWarning)
         said = [*numbering, *([] if related is None else related.columns)]

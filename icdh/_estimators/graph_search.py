@@ -12,7 +12,6 @@ from icdh._estimators.base import SearchSettings
 from icdh._ground.arrays import Floats, Integers
 from icdh._ground.checks import n_workers
 from icdh._ground.clock import Clock, OutOfTime
-from icdh._ground.parallel import single_blas_thread
 from icdh._node_model.columns import Columns
 from icdh._node_model.confounded import ConfoundedFit
 from icdh._node_model.families import Families
@@ -277,21 +276,20 @@ class GraphSearch:
                 f"{option('search', 'exact')} is for at most {MOST_VARIABLES} variables, {option('X')} has "
                 f"{self.table.order.size}; use {option('search', 'greedy')}"
             )
-        with single_blas_thread():
-            transform = self.transform() if self.find_hidden_causes is None else "none"
-            columns = self.table.columns(transform, self.seed).with_normal_scores()
-            scores, found = self._greedy(columns)
-            if self.settings.search == "exact" and not found.ended_early:
-                found = self._exact(scores, found)
-            whole, by_few = None, found.graph
-            if scores.families is not scores.families.whole and not found.ended_early:
-                whole, found = self._asked_of_all(scores, found)
-            causes = None
-            if self.find_hidden_causes is not None and not found.ended_early:
-                linear = cheap_gains(scores, found.graph) is scores.linear_gains
-                rules, order = self.table.rules, self.table.order
-                causes = self.find_hidden_causes(found, scores, rules, self.settings.max_parents, linear, order)
-                found = causes.result()
+        transform = self.transform() if self.find_hidden_causes is None else "none"
+        columns = self.table.columns(transform, self.seed).with_normal_scores()
+        scores, found = self._greedy(columns)
+        if self.settings.search == "exact" and not found.ended_early:
+            found = self._exact(scores, found)
+        whole, by_few = None, found.graph
+        if scores.families is not scores.families.whole and not found.ended_early:
+            whole, found = self._asked_of_all(scores, found)
+        causes = None
+        if self.find_hidden_causes is not None and not found.ended_early:
+            linear = cheap_gains(scores, found.graph) is scores.linear_gains
+            rules, order = self.table.rules, self.table.order
+            causes = self.find_hidden_causes(found, scores, rules, self.settings.max_parents, linear, order)
+            found = causes.result()
         how = self.settings, self.seed, found.interrupted, found.timed_out
         return FoundGraph(found.graph, found.moves, scores, self.table, transform, columns, *how, causes, whole, by_few)
 

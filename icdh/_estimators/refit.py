@@ -47,11 +47,10 @@ def strengths(found: FoundGraph) -> np.ndarray:
 
 def _strengths_beside_hidden(causes: HiddenCauses, found: Graph, node: int) -> list[float]:
     """Return by how many nats the score rises without each cause of a variable that has a hidden one."""
-    with single_blas_thread():
-        before, graph, rises = sum(causes.scores_of_children(found)), list(found), []
-        for cause in found[node]:
-            graph[node] = toggled(found[node], cause)
-            rises.append(max(sum(causes.scores_of_children(tuple(graph))) - before, float(np.finfo(float).tiny)))
+    before, graph, rises = sum(causes.scores_of_children(found)), list(found), []
+    for cause in found[node]:
+        graph[node] = toggled(found[node], cause)
+        rises.append(max(sum(causes.scores_of_children(tuple(graph))) - before, float(np.finfo(float).tiny)))
     return rises
 
 

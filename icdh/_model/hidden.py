@@ -191,7 +191,7 @@ def bidirected_strengths(model: "StructuralModel") -> Floats:
     for cause in model.hidden_causes:
         nodes = [model.names.index(child) for child in cause.children]
         strengths[np.ix_(nodes, nodes)] = cause.strength
-    np.fill_diagonal(strengths, 0.0)
+        strengths[nodes, nodes] = 0.0
     return strengths
 
 

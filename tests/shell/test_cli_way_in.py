@@ -170,7 +170,9 @@ def test_marks_reach_list_picture_and_report(chain_file, monkeypatch, printed):
 def test_the_time_that_is_asked_for_bounds_resamples_and_posterior():
     search, seen = HNMSearch(hidden_units=2, column_transform="none"), []
     with pytest.raises(TimeoutError, match="were over before the evidence of all families was known"):
-        posterior(HNMSearch(hidden_units=2, column_transform="none").fit(X), max_seconds=1e-9)
+        posterior(HNMSearch(hidden_units=2, column_transform="none").fit(np.hstack([X, X[::-1]])), max_seconds=1e-9)
+    in_no_time = posterior(HNMSearch(hidden_units=2).fit(X), max_seconds=1e-9)  # the search has fitted all families
+    np.testing.assert_allclose(in_no_time.weights.sum(), 1.0)
     with pytest.raises(TimeoutError, match="after 0 of 5"):
         bootstrap(HNMSearch(hidden_units=2), X, 5, max_seconds=1e-9)
 
