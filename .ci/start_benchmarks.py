@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "benchmarks"
 sys.path[:0] = [str(FOLDER), str(ROOT)]
 
-ELSEWHERE = {"known_effects", "production_lines", "public_files"}
+ELSEWHERE = {"first_contact", "known_effects", "production_lines", "public_files"}
 SMALL = {
     "all_sets": "",
     "answers": "OUT TABLES --tables look",

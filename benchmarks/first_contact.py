@@ -1,4 +1,4 @@
-"""What a fit says of 40 public tables stored in blocks, sorted or built from counts, and of 60 others as they are.
+"""What a fit warns of in 40 public tables stored in blocks, sorted or built from counts, and of 60 others as they are.
 
     python -m benchmarks first_contact [stored | plain] [--seconds 5] [--first N]
 
@@ -30,7 +30,8 @@ PLAIN = {
     "statsmodels": "interest_inflation elnino macrodata cpunish scotland randhie grunfeld anes96",
 }
 KINDS = {
-    "dependent rows": "independent rows",
+    "a refusal": "refused: ",
+    "dependent rows": "effective sample size",
     "trends of a short table": "rise or fall",
     "a number of the row": "number the rows",
     "codes of units": "codes of persons or places",
@@ -51,7 +52,7 @@ def table_of(package, name):
 def readable(table, columns, rows=1500):
     """Return the first columns that have few gaps, and are numbers or few labels."""
     table = table.loc[:, ~table.columns.duplicated() & (table.isna().mean() < 0.2)].dropna()
-    kept = [c for c in table if table[c].nunique() > 1 and not (table[c].dtype == object and table[c].nunique() > 20)]
+    kept = [c for c in table if 1 < table[c].nunique() <= (rows if table[c].dtype.kind in "biuf" else 20)]
     return table[kept[:columns]].iloc[:rows].reset_index(drop=True)
 
 
@@ -77,10 +78,13 @@ def plain():
 
 
 def messages_of(table, seconds):
-    """Return what a fit says of a table."""
+    """Return the warnings of a fit to a table, or the refusal."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        HNMSearch(max_seconds=seconds, n_restarts=1).fit(table)
+        try:
+            HNMSearch(max_seconds=seconds, n_restarts=1).fit(table)
+        except (TypeError, ValueError) as error:
+            return [f"refused: {error}"]
     return [str(warning.message) for warning in caught]
 
 

@@ -428,7 +428,7 @@ class _Question:
         values, influence = self.table.values[columns][:, order], influence[order]
         names = [self.table.names[k] for k in columns]
         if copies := repeats(values):
-            return [copies.said(names, influence.size)]
+            return [copies.message(names, influence.size)]
         numbers = [k for k, at in enumerate(columns[:-1]) if at not in self.table.unordered]
         units = [k for k in numbers if _determines(values[k], values[-2])]
         increases = [effect_of_equal_values(influence, values[k]) for k in units]

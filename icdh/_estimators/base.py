@@ -83,7 +83,7 @@ class TwoPhaseSettings:
 
 logger = logging.getLogger("icdh")
 
-Asked = ParamSpec("Asked")
+Query = ParamSpec("Query")
 Answer = TypeVar("Answer")
 Own = TypeVar("Own", bound="SharedParameters")  # typing.Self of Python 3.11
 Estimator = TypeVar("Estimator", bound="CausalGraphEstimator")
@@ -161,20 +161,20 @@ def _text(value: object) -> str:
     return repr(value) if isinstance(value, (int, float, str, type(None), dict, Knowledge)) else type(value).__name__
 
 
-def _asked_of_the_model(
-    method: Callable[Concatenate[StructuralModel, Asked], Answer],
-) -> Callable[Concatenate["CausalGraphEstimator", Asked], Answer]:
-    """Return the method of an estimator that asks its fitted model; before ``fit`` it raises NotFittedError."""
+def _delegate(
+    method: Callable[Concatenate[StructuralModel, Query], Answer],
+) -> Callable[Concatenate["CausalGraphEstimator", Query], Answer]:
+    """Return the method of an estimator that calls that of its fitted model; ``fit`` has to come first."""
 
     @wraps(method)
-    def ask(self: "CausalGraphEstimator", *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+    def delegate(self: "CausalGraphEstimator", *args: Query.args, **kwargs: Query.kwargs) -> Answer:
         return method(self._fitted_model(), *args, **kwargs)
 
-    return cast('Callable[Concatenate["CausalGraphEstimator", Asked], Answer]', ask)
+    return cast('Callable[Concatenate["CausalGraphEstimator", Query], Answer]', delegate)
 
 
 class CausalGraphEstimator(SharedParameters):
-    """Base of the estimators: whatever is asked of a fit is asked of its `StructuralModel`.
+    """Base of the estimators: whatever a fit is queried for, its `StructuralModel` answers.
 
     Before ``fit`` these methods raise NotFittedError. A pickle of an estimator holds the table, which `rethreshold` and
     `icdh.posterior` need; a file that ``save`` writes does not.
@@ -298,8 +298,8 @@ class CausalGraphEstimator(SharedParameters):
         check_callback(self.callback)
         if (groups is not None or sequence) and not self._counts_dependent_rows:
             raise ValueError(
-                f"{type(self).__name__} thresholds weights and counts no evidence, so it cannot count what dependent "
-                "rows are worth; use HNMSearch, or bootstrap(..., groups=), which draws whole groups"
+                f"groups and sequence are not supported by {type(self).__name__}, which counts no evidence; use "
+                "HNMSearch, or bootstrap(..., groups=), which draws whole groups"
             )
         clock = Clock(self.max_seconds).followed_by(self.callback)
         check_same_rows(X, interventions, "interventions")
@@ -337,7 +337,7 @@ class CausalGraphEstimator(SharedParameters):
         return self
 
     def _fit_complete(self: Estimator, table: Table, design: Design, clock: Clock) -> Estimator:
-        """Fit to a table without gaps, and return self; what is odd about its columns is said first."""
+        """Fit to a table without gaps, and return self; warnings about its columns come first."""
         table.warn(codes=not says_none(self.missing_values))
         table.check_learnable()
         self._fit_table(table, design, clock)
@@ -388,26 +388,26 @@ class CausalGraphEstimator(SharedParameters):
         elif self.callback is not None:
             self.callback(move)
 
-    predict = _asked_of_the_model(StructuralModel.predict)
-    predict_scale = _asked_of_the_model(StructuralModel.predict_scale)
-    residuals = _asked_of_the_model(StructuralModel.residuals)
-    score = _asked_of_the_model(StructuralModel.score)
-    sample = _asked_of_the_model(StructuralModel.sample)
-    counterfactual = _asked_of_the_model(StructuralModel.counterfactual)
-    average_effect = _asked_of_the_model(StructuralModel.average_effect)
-    effects = _asked_of_the_model(StructuralModel.effects)
-    hidden_values = _asked_of_the_model(StructuralModel.hidden_values)
-    edge_list = _asked_of_the_model(StructuralModel.edge_list)
-    save = _asked_of_the_model(StructuralModel.save)
+    predict = _delegate(StructuralModel.predict)
+    predict_scale = _delegate(StructuralModel.predict_scale)
+    residuals = _delegate(StructuralModel.residuals)
+    score = _delegate(StructuralModel.score)
+    sample = _delegate(StructuralModel.sample)
+    counterfactual = _delegate(StructuralModel.counterfactual)
+    average_effect = _delegate(StructuralModel.average_effect)
+    effects = _delegate(StructuralModel.effects)
+    hidden_values = _delegate(StructuralModel.hidden_values)
+    edge_list = _delegate(StructuralModel.edge_list)
+    save = _delegate(StructuralModel.save)
 
-    summary = _asked_of_the_model(StructuralModel.summary)
-    plot = _asked_of_the_model(StructuralModel.plot)
-    report = _asked_of_the_model(StructuralModel.report)
-    to_networkx = _asked_of_the_model(StructuralModel.to_networkx)
-    to_dot = _asked_of_the_model(StructuralModel.to_dot)
-    to_graphml = _asked_of_the_model(StructuralModel.to_graphml)
-    to_gml = _asked_of_the_model(StructuralModel.to_gml)
-    to_json = _asked_of_the_model(StructuralModel.to_json)
-    to_dowhy = _asked_of_the_model(StructuralModel.to_dowhy)
-    to_pgmpy = _asked_of_the_model(StructuralModel.to_pgmpy)
-    to_causallearn = _asked_of_the_model(StructuralModel.to_causallearn)
+    summary = _delegate(StructuralModel.summary)
+    plot = _delegate(StructuralModel.plot)
+    report = _delegate(StructuralModel.report)
+    to_networkx = _delegate(StructuralModel.to_networkx)
+    to_dot = _delegate(StructuralModel.to_dot)
+    to_graphml = _delegate(StructuralModel.to_graphml)
+    to_gml = _delegate(StructuralModel.to_gml)
+    to_json = _delegate(StructuralModel.to_json)
+    to_dowhy = _delegate(StructuralModel.to_dowhy)
+    to_pgmpy = _delegate(StructuralModel.to_pgmpy)
+    to_causallearn = _delegate(StructuralModel.to_causallearn)

@@ -18,7 +18,7 @@ LONG = 100  # rows of a table from which whole numbers that rise from row to row
 
 
 def warn_about_fit(model: StructuralModel, table: Table) -> None:
-    """Name columns that others give, that number rows or units, and say if rows depend on one another, with remedies.
+    """Name columns that others give, that number rows or units, and warn of dependent rows, with remedies.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def warn_about_fit(model: StructuralModel, table: Table) -> None:
     if table.related is None:
         related = dependence(table.values, model.standardised_residuals(values[:, :MOST_SORTED]))
         if related is not None:
-            warn(related.said(names, table.n_observations), DataWarning)
-        said = [*numbering, *([] if related is None else related.columns)]
-        _warn_about_units(table, [k for k in joined if k not in said])
+            warn(related.message(names, table.n_observations), DataWarning)
+        named = {*numbering, *([] if related is None else related.columns)}
+        _warn_about_units(table, [k for k in joined if k not in named])
 
 
 def _numbers_rows(column: Floats) -> bool:
@@ -68,8 +68,8 @@ def _warn_about_computed_columns(table: Table, others: Sequence[int]) -> set[int
     if sets:
         listing = "; ".join(listed(repr(names[k]) for k in (found.column, *found.parts)) for found in sets)
         warn(
-            f"columns of which one alone is 1 in a row, as dummies of a label are: {listing}: edges among them say "
-            "nothing of causes; pass the label itself, as one column",
+            f"columns of which one alone is 1 in a row, as dummies of a label are: {listing}: edges among them are no "
+            "causes; pass the label itself, as one column",
             DataWarning,
         )
     sums = list(sums_and_ratios(table.values, sorted(set(first.values()) - members)))
@@ -79,7 +79,7 @@ def _warn_about_computed_columns(table: Table, others: Sequence[int]) -> set[int
         )
         warn(
             f"column(s) that are sums or multiples of others, or products or ratios, but for rounding: {listing}: a "
-            "model of noise cannot tell the direction of their edges; drop columns computed from others",
+            "model of noise does not identify the direction of their edges; drop columns computed from others",
             DataWarning,
         )
     return members | {found.column for found in sums}
@@ -100,7 +100,7 @@ def _warn_about_determined_columns(model: StructuralModel, table: Table, values:
     if found:
         warn(
             f"{plural(found, 'column')} determined by others up to a hundredth of the spread: {'; '.join(found)}: a "
-            "model of noise cannot tell the direction of these edges; drop columns computed from others",
+            "model of noise does not identify the direction of these edges; drop columns computed from others",
             DataWarning,
         )
 
@@ -115,18 +115,18 @@ def _warn_about_units(table: Table, joined: Sequence[int]) -> None:
             found += [k] if alike_in_units(ranks, values[k]).any() else []
     if found:
         name = table.names[found[0]]
-        few = table.n_distinct(found[0]) <= MOST_LABELS
-        as_labels = f"say {option('kinds', {name: 'categorical'})} or " if few else ""
+        is_label = table.n_distinct(found[0]) <= MOST_LABELS
+        as_labels = f"pass {option('kinds', {name: 'categorical'})} or " if is_label else ""
         warn(
             f"whole numbers that may be codes of persons or places: {listed(repr(table.names[k]) for k in found)}, "
             "since rows of one number are alike and those of the next are not; if so, "
-            f"{as_labels}pass {option('groups', name)}",
+            f"{as_labels or 'pass '}{option('groups', name)}",
             DataWarning,
         )
 
 
 def warn_about_density(A: Floats) -> None:
-    """Say that a graph has more than half of the possible edges.
+    """Warn if a graph has more than half of the possible edges.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def warn_about_density(A: Floats) -> None:
     possible = N * (N - 1) // 2
     if N >= 8 and 2 * edges > possible:  # among fewer variables so dense a graph is nothing remarkable
         warn(
-            f"{edges} of {possible} possible edges: so dense a graph says little, and common causes that were not "
-            f"measured may be behind it; keep the strongest by {option('min_strength')} or {option('max_edges')}",
+            f"{edges} of {possible} possible edges: so dense a graph is hardly informative, and unmeasured common "
+            f"causes may be behind it; keep the strongest by {option('min_strength')} or {option('max_edges')}",
             DataWarning,
         )
 

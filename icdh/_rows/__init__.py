@@ -1,1 +1,1 @@
-"""Private room: rows that depend on one another. What tells that they do, and what they are worth then."""
+"""Private room: tests for dependent rows, and their effective sample size."""

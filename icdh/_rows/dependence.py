@@ -1,4 +1,4 @@
-"""Rows that depend on one another, told from a table alone: copies, rows of the same unit, rows in sequence.
+"""Tests for dependent rows, from a table alone: copies, rows of the same unit, rows in sequence.
 
 Related are rows that share a value, or stand one after the other, up to four of them. They depend on one another if
 they resemble one another in what a smooth function leaves. In windows of twenty rows, in the order of the values or of
@@ -44,33 +44,33 @@ class Dependence(NamedTuple):
     Attributes
     ----------
     kind : {"copies", "units", "sequence", "trend"}
-        What they are: a trend is that of a table too short to tell a sequence.
+        What they are: a trend is that of a table too short to test for a sequence.
     columns : list of int
         The columns that show it.
     n_independent : int
-        How many independent rows the table is worth.
+        The effective sample size.
     """
 
     kind: str
     columns: list[int]
     n_independent: int
 
-    def said(self, names: Sequence[Hashable], n_rows: int) -> str:
-        """Return a text that names the columns, of a table of these names and so many rows, and the remedy."""
+    def message(self, names: Sequence[Hashable], n_rows: int) -> str:
+        """Return a message that names the columns, of a table of these names and so many rows, and the remedy."""
         columns = listed(repr(names[k]) for k in self.columns)
-        worth = f"worth about {self.n_independent} independent rows"
+        size = f"the effective sample size is about {self.n_independent}"
+        of_edges = size.replace(" is", " for edges among them is")
         return {
-            "copies": f"{n_rows} rows hold {self.n_independent} different ones: the table is {worth}, and copies make "
-            f"edges and intervals too sure; drop the copies, or pass {option('groups')} with one label for all copies "
-            "of a row",
+            "copies": f"{n_rows} rows hold {self.n_independent} different ones: {size}, and copies make edges and "
+            f"intervals too certain; drop them, or pass {option('groups')} with one label for all copies of a row",
             "units": f"columns {columns} hold {self.n_independent} different combinations in {n_rows} rows, as if "
-            f"several rows came from each person or place: for edges among these columns the table is {worth}; pass "
-            f"{option('groups')} with one label a person, or keep one row a person",
-            "sequence": f"rows depend on those before them in the columns {columns}: for edges among these columns "
-            f"{n_rows} rows are {worth}; pass {option('sequence', True)}, {option('groups')} if rows of the same unit "
-            "follow each other, or take differences",
-            "trend": f"the columns {columns} rise or fall from row to row: if rows are in the order of time, trends "
-            f"join these columns whatever causes what, and {n_rows} rows are too few to tell; take differences",
+            f"several rows came from each person or place: {of_edges}; pass {option('groups')} with one label a "
+            "person, or keep one row a person",
+            "sequence": f"rows depend on those before them in the columns {columns}: {of_edges} of {n_rows} rows; "
+            f"pass {option('sequence', True)}, {option('groups')} if rows of the same unit follow each other, or take "
+            "differences",
+            "trend": f"the columns {columns} rise or fall from row to row: in the order of time, trends join columns "
+            f"without a cause, and {n_rows} rows cannot separate the two; take differences",
         }[self.kind]
 
 
@@ -133,7 +133,7 @@ class Relation(NamedTuple):
 
 
 def dependence(values: Floats, residuals: Floats) -> Dependence | None:
-    """Return how rows depend on one another; None if nothing says that they do.
+    """Return how rows depend on one another; None if no test rejects independence.
 
     Parameters
     ----------
@@ -168,18 +168,18 @@ def alike_in_units(ranks: Floats, column: Floats) -> Mask:
 
 
 def resembles_its_past(series: Floats, values: Floats) -> bool:
-    """Return whether a series, shape (M,), depends on its past, beyond blocks that labels of a table, (N, M), tell."""
+    """Return whether a series, shape (M,), depends on its past, beyond blocks given by labels of a table, (N, M)."""
     _, deviations = Relation.of_consecutive(series.size).resemblance(_ranks_beside(_labels(values), series[np.newaxis]))
     return bool(deviations[0] > DEVIATIONS)
 
 
 def effect_of_equal_values(series: Floats, values: Floats) -> float:
-    """Return the design effect of rows that share a value, as if it named a unit; 1 if nothing says they are alike.
+    """Return the design effect of rows that share a value, as if it named a unit; 1 if they are not alike.
 
     Parameters
     ----------
     series : ndarray, shape (M,)
-        What each row says.
+        The contribution of every row.
     values : ndarray, shape (M,)
         The column.
     """
@@ -207,12 +207,12 @@ def ranks_of(columns: Floats) -> Floats:
 
 
 def _rows_repeat(values: Floats) -> bool:
-    """Return whether every column is alike in rows that are equal in all others: coarse columns have few such rows."""
+    """Return whether every column is alike in rows that are equal in all others; coarse ones rarely are."""
     centred = values - values.mean(axis=1, keepdims=True)
     centred /= np.linalg.norm(centred, axis=1, keepdims=True)
     values = values[np.abs(np.diag(np.linalg.qr(centred.T, mode="r"))) > INDEPENDENT][:8]
     values = values[:, :: -(-values.shape[1] // MOST_SORTED)]
-    if len(values) < 3:  # two tell a row, and the third agrees
+    if len(values) < 3:  # two identify a row, and the third agrees
         return False
     return all(_alike(np.delete(values, k, axis=0), column) for k, column in enumerate(values))
 
@@ -230,7 +230,7 @@ def _linked(values: Floats) -> Integers:
 
     ranks = ranks_of(values)
     linked = np.array([alike_in_units(ranks, column) for column in values])
-    # What is computed from others tells them, but not they it.
+    # Others determine a computed column, which does not determine them.
     part = connected_components(linked & linked.T)[1]
     return np.flatnonzero(part == np.argmax(np.bincount(part)))
 
@@ -257,7 +257,7 @@ def _sequence(values: Floats, residuals: Floats) -> Dependence | None:
 
 
 def _labels(values: Floats) -> Floats:
-    """Return orthonormal functions of the columns of few values, in which rows may be stored in blocks, (k, M)."""
+    """Return orthonormal functions of the columns with at most 20 values, which may name blocks of rows, (k, M)."""
     distinct = [np.unique(column) for column in values]
     indicators = [np.ones(values.shape[1])]
     for k in sorted(range(len(values)), key=lambda k: distinct[k].size):
@@ -275,7 +275,7 @@ def _ranks_beside(labels: Floats, series: Floats) -> Floats:
 
 
 def _trend(values: Floats) -> Dependence | None:
-    """Return the columns of a table too short to tell a sequence, all of which may be trends; None if they are few."""
+    """Return the columns of a table too short to test for a sequence, all of which may be trends."""
     M = values.shape[1]
     if not SHORTEST_TREND <= M < 2 * WINDOW:
         return None

@@ -35,7 +35,7 @@ class RelatedRows:
     groups : ndarray of int, shape (M,)
         Numbers from zero.
     places : ndarray of int, shape (M,), or None
-        The place of every row in the sequence of its group; None if its order says nothing.
+        The place of every row in the sequence of its group; None if its order has no meaning.
     """
 
     groups: Integers

@@ -55,7 +55,7 @@ class Categories(NamedTuple):
         declared : bool
             Whether the user declared the column categorical.
         possible : sequence
-            All labels that the column may hold, if the user said so.
+            All labels that the column may hold, if declared.
         """
         counts: Counter[Label] = Counter()
         for cell, count in _counted(cells).items():

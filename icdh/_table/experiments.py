@@ -3,7 +3,7 @@
 An intervention, ``do``, gives a variable other values, whatever its causes; its descendants respond, and nothing else
 changes. Fitted models and simulated truths share this code.
 
-A value that was set tells nothing about the causes of its variable, only about its effects. If the targets are known,
+A value that was set is evidence of the effects of its variable, not of its causes. If the targets are known,
 rows where a variable was set do not count for its distribution given its causes. If the targets are unknown, the
 condition becomes a variable of the graph: it has no causes, is one in its rows and zero in all others. The
 variables that it is found to cause are its targets.
@@ -94,8 +94,8 @@ def actions_of(
         node = variable_index(key, names, "do")
         if node in actions:
             raise ValueError(f"{option('do')} names the variable {names[node]!r} twice; keep one of the two")
-        said = option("do", of=key)
-        actions[node] = _action(said, as_numbers(node, value, said) if as_numbers else value, n_rows)
+        where = option("do", of=key)
+        actions[node] = _action(where, as_numbers(node, value, where) if as_numbers else value, n_rows)
     return actions
 
 
@@ -177,7 +177,7 @@ class Interventions:
         for condition in self._present:
             if condition not in self.targets:
                 raise ValueError(
-                    f"targets say nothing of condition {condition!r}; give the variables it sets, [] for none, or None "
+                    f"targets lack condition {condition!r}; give the variables it sets, [] for none, or None "
                     "if that is not known"
                 )
         for condition, targets in self.targets.items():
@@ -273,8 +273,8 @@ class Design:
             design = cls(~mask, nothing, [], np.zeros(table.n_variables, dtype=bool))
         if rows is not None:
             design = design.of_rows(rows)
-        few = design.left_alone.sum(axis=1) < FEWEST_ROWS
-        design = replace(design, without_causes=few & ~design.left_alone.all(axis=1))
+        is_short = design.left_alone.sum(axis=1) < FEWEST_ROWS
+        design = replace(design, without_causes=is_short & ~design.left_alone.all(axis=1))
         if labels := [repr(table.names[i]) for i in np.flatnonzero(design.without_causes)]:
             what = f"{plural(labels, 'column')} {listed(labels)} left alone in fewer than {FEWEST_ROWS} rows"
             warn(f"{what}: no causes are looked for", DataWarning)

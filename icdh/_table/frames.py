@@ -20,7 +20,7 @@ NUMBERS = "biuf"  # the kinds of NumPy's types of real numbers
 _PLAIN = {int, float, bool, np.float64, np.int64, np.bool_, type(None)}
 _DATES = ("Timestamp", "Timedelta", "datetime", "datetime64", "date", "timedelta", "timedelta64", "Period")
 _IS_DATES = "{} holds dates or times, not numbers; turn them into numbers, such as days, or drop it"
-_ENCODE_OR_SEARCH = f"{ENCODE} (HNMSearch takes a column of few labels as it is)"
+_ENCODE_OR_SEARCH = f"{ENCODE} (HNMSearch takes a column of at most 20 labels as it is)"
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
 

@@ -18,7 +18,7 @@ FEW_VALUES = 10
 
 @dataclass(frozen=True)
 class Tuning:
-    """What tells ties, point masses and heaps of a column."""
+    """Thresholds for ties, point masses and heaps of a column."""
 
     tied_share: float = 0.05
     mass_share: float = 0.05

@@ -40,7 +40,7 @@ def codes_of(declared: Declared, *column: Hashable) -> Codes:
     ----------
     declared : collection, mapping, or None
         Numbers and texts that mean a missing value in every column, or in those that a mapping names, where
-        None names every column. An empty collection for a column says that only an empty cell is missing there.
+        None names every column. With an empty collection for a column, only an empty cell is missing there.
     *column : str or int
         The names of the column.
     """
@@ -66,7 +66,7 @@ def _listed(codes: Collection[Code] | Code | None) -> list[Code]:
 
 
 def says_none(declared: Declared) -> bool:
-    """Return whether the user said that no code means a missing value."""
+    """Return whether codes of missing values are declared to be absent."""
     every = declared.get(None, (0,)) if isinstance(declared, Mapping) else declared  # pyright: ignore[reportCallIssue, reportArgumentType]
     return every is not None and not _listed(every)
 
@@ -96,7 +96,7 @@ def suspected_codes(values: Floats) -> dict[float, int]:
     if of_grades := _negative_among_grades(distinct):
         return dict(zip(distinct[:of_grades].tolist(), counts[:of_grades].tolist(), strict=True))
     others = np.delete(distinct, at)
-    if others.size < 3:  # too few to say what is far from them
+    if others.size < 3:  # no spread to measure distances by
         return {}
     low, high = others[0], others[-1]
     with np.errstate(over="ignore"):  # no value lies farther than a range that overflows
@@ -135,6 +135,6 @@ def said_of_codes(columns: Sequence[Floats], names: Sequence[Hashable]) -> str |
     )
     codes = [int(code) if code.is_integer() and abs(code) < 1e15 else code for code in where]
     return (
-        f"values apart from the others that repeat: {lists}; if they stand for missing values say "
-        f"{option('missing_values', codes)}, if not say {option('missing_values', [])}"
+        f"possible codes of missing values: {lists}; pass {option('missing_values', codes)} to take them for gaps, or "
+        f"{option('missing_values', [])} to keep them"
     )

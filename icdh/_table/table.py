@@ -46,7 +46,7 @@ class Table:
     categories : dict of int to Categories
         The labels that the numbers of a column stand for, by position of the column.
     imputed : ndarray of bool, shape (N, M), or None
-        Which values were drawn for gaps. They do not say what kind a column is of.
+        Which values were drawn for gaps. They do not count for the kind of a column.
     related : RelatedRows or None
         Which observations depend on one another, by the user's word; None if none do.
     declared : dict of int to str, or None
@@ -242,10 +242,10 @@ class Table:
             yield f"constant {plural(labels, 'column')} {', '.join(labels)}: no causes and no effects"
         if repeated := next(self._repeated_columns(), None):
             again, first = repeated
-            yield f"column {again!r} repeats column {first!r}: which of them is a cause cannot be told; drop one"
+            yield f"column {again!r} repeats column {first!r}: no data identify which of them is a cause; drop one"
         if found := [f"{name!r} (of {number!r})" for name, number in self.cuts.items()]:
             what = f"{plural(found, 'column')} of two values, given by a threshold: {', '.join(found)}"
-            yield f"{what}: the direction of these edges cannot be told; drop computed columns"
+            yield f"{what}: the direction of these edges is not identified; drop computed columns"
         numbers = [n for n, kind in enumerate(self.guesses) if KINDS[kind].is_number]
         masses = {self.names[n]: point_mass(self.values[n]) for n in numbers}
         if found := [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]:
@@ -293,7 +293,7 @@ class Table:
             readings = (f"{kind.reading}: {', '.join(map(repr, names))}" for kind, names in read.items())
             kind, names = list(read.items())[-1]
             said = option("kinds", {names[0]: "categorical"})
-            yield f"read as {'; as '.join(readings)}; {kind.question} say {said}"
+            yield f"read as {'; as '.join(readings)}; {kind.question} pass {said}"
 
     @cached_property
     def cuts(self) -> dict[Hashable, Hashable]:

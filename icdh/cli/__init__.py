@@ -41,8 +41,8 @@ COMMANDS = (
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    says = "Learn from a table which variable causes which. Start with: icdh fit data.csv"
-    parser = CommandParser(prog="icdh", description=says)
+    summary = "Learn from a table which variable causes which. Start with: icdh fit data.csv"
+    parser = CommandParser(prog="icdh", description=summary)
     parser.add_argument("--version", action="version", version=f"icdh {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
     for name in COMMANDS:
@@ -88,12 +88,12 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
 def run(args: argparse.Namespace) -> int:
     """Run the command that `parse` found, and return its exit code."""
     _prepare_streams()
-    said: set[str] = set()
+    shown: set[str] = set()
 
     def show_once(message: Warning | str, *where: object, **details: object) -> None:
         """Show a warning once, not again with every pair of columns or resample that it is about."""
-        if str(message) not in said:
-            said.add(str(message))
+        if str(message) not in shown:
+            shown.add(str(message))
             say("warning", message)
 
     with warnings.catch_warnings(), naming(as_option), _notes_of_the_library(args.quiet):

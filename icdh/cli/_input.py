@@ -143,7 +143,7 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon":
 
 
 def form_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what the options say of the file of a table, as arguments of `icdh.files.read_table`."""
+    """Return how the options read the file of a table, as arguments of `icdh.files.read_table`."""
     form = {name: getattr(args, name) for name in Options._fields if hasattr(args, name)}
     return {name: DELIMITERS.get(value, value) if isinstance(value, str) else value for name, value in form.items()}
 
@@ -183,7 +183,7 @@ def read(args: argparse.Namespace, model: StructuralModel | None = None) -> tupl
         args.missing_values = {name: codes[name] for name in (None, *table.names) if name in codes}
     for name, _ in getattr(args, "kinds", ()):
         if name in drop or (columns is not None and name not in columns):
-            raise ValueError(f"--kinds says of {name!r}, which --drop or --columns leaves out; read it, or say no kind")
+            raise ValueError(f"--kinds names {name!r}, which --drop or --columns leaves out; read it, or give no kind")
     args.changes = _changes(table, drop, args)
     if not args.quiet:
         for line in args.changes:
@@ -224,7 +224,7 @@ def _units(args: argparse.Namespace, error: UnreadableTableError) -> str:
     unfit = args.group_column is not None or args.method == "icdh" or not args.parser.takes("group_column")
     if not error.units or unfit:
         return ""
-    return f"; if {error.units[0]!r} names persons or places of several rows each, say --group-column"
+    return f"; if {error.units[0]!r} names persons or places of several rows each, pass --group-column"
 
 
 def _without(words: list[str], *options: str) -> list[str]:
@@ -292,7 +292,7 @@ class Input(NamedTuple):
 
 
 def read_input(args: argparse.Namespace, model: StructuralModel | None = None) -> Input:
-    """Return the table that the options describe, and what they say of its rows; arguments as of `read`."""
+    """Return the table that the options describe, and what they declare about its rows; arguments as of `read`."""
     _check(args)
     if args.dataset:
         from icdh.datasets import load_sachs
@@ -318,7 +318,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _interventions(args: argparse.Namespace, conditions: Sequence[str] | None) -> Interventions | None:
-    """Return what was done to the rows, given the condition of each; say in a line what every condition does."""
+    """Return what was done to the rows, given the condition of each; report in a line what every condition does."""
     if conditions is None:
         return None
     present = list(dict.fromkeys(conditions))
@@ -328,7 +328,7 @@ def _interventions(args: argparse.Namespace, conditions: Sequence[str] | None) -
     for condition in present:
         if condition not in targets:
             raise ValueError(
-                f"--targets says nothing of condition {condition!r}, which column {args.condition_column!r} holds; "
+                f"--targets lacks condition {condition!r}, which column {args.condition_column!r} holds; "
                 f"add {condition}=NAME for what it sets, {condition}= if it sets nothing, {condition}=? if that is not "
                 "known"
             )

@@ -46,7 +46,7 @@ def estimator_of(args: argparse.Namespace, names: list[str]) -> Learned:
         if name not in DEFAULTS[args.method]:
             (other,) = (method for method, params in DEFAULTS.items() if name in params)
             raise ValueError(
-                f"{option_named(name)} is no option of --method {args.method}; leave it out, or say --method {other}"
+                f"{option_named(name)} is no option of --method {args.method}; leave it out, or pass --method {other}"
             )
     if "forbidden_edges" in given:
         given["forbidden_edges"] = read_graph(source(args.forbidden_edges), names)[0] != 0
@@ -68,7 +68,7 @@ def learned(args: argparse.Namespace, rows: Input) -> Learned:
 
 @contextmanager
 def answered(callback: Progress) -> Iterator[None]:
-    """Say at once that an interrupt was heard, if there are steps to keep; later ones change nothing."""
+    """Acknowledge an interrupt at once, if there are steps to keep; later ones change nothing."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
@@ -93,7 +93,7 @@ def answered(callback: Progress) -> Iterator[None]:
 def ensemble_of(
     args: argparse.Namespace, model: Learned, rows: Input, clock: Clock
 ) -> "tuple[GraphEnsemble | None, BaseException | None]":
-    """Return the ensemble that was asked for, or None, and the error, or None.
+    """Return the requested ensemble, or None, and the error, or None.
 
     The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
     """
@@ -191,7 +191,8 @@ def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> str:
         worth = found.scores.families.worth
         if worth is None:
             return ""
-        return f"rows depend on one another: nats count {n_rows} as down to {n_rows / worth.largest_effect():.0f}"
+        size = n_rows / worth.largest_effect()
+        return f"rows depend on one another: effective sample size down to {size:.0f} of {n_rows}"
     decided = listed(repr(model.model_.names[k]) for k in found.table.order[sorted(found.decided)])
     but = f", of edges to {decided} in those of all" if decided else ""
     return f"strengths are in nats of {TUNING.subsample:,} of {n_rows:,} rows{but}"

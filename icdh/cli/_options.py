@@ -131,7 +131,7 @@ def parameter(constraint: Constraint) -> Option:
 
 
 def _reader(constraint: Constraint, kind: type[int] | type[float]) -> Callable[[str], object]:
-    """Return what reads the text of an option, or says what it must be."""
+    """Return what reads the text of an option, or raises an error that names the demand."""
 
     def read(text: str) -> object:
         words, optional = getattr(constraint, "words", ()), getattr(constraint, "optional", False)
@@ -195,12 +195,11 @@ RELATIONS = {
     "--sequence": flag("rows depend on those before them; with --group-column, on those of their group"),
 }
 EXPERIMENTS = {
-    "--condition-column": text("NAME", "column that says under which condition a row was observed; no variable"),
+    "--condition-column": text("NAME", "column of the condition of every row; it is no variable"),
     "--targets": text(
         "'A=x y; B=?; C='",
-        "the variables that each condition sets, whose values then say nothing of their causes: names or patterns, ? "
-        "if it is not known what a condition does, nothing if it leaves all alone; by default it is not known of any "
-        "condition, and the first one in the table is what the others are compared with",
+        "variables set by each condition: names or patterns; ? for unknown, empty for none; by default unknown, and "
+        "the first condition in the table is the reference",
     ),
 }
 ACTIONS = {
@@ -301,7 +300,7 @@ WORDS = {  # of the options that are parameters of the estimators
     "h_tol": "the acyclicity at which the constraint counts as met",
     "n_restarts": "number of initial weights to fit from; the best fit is kept",
     "rho_max": "largest penalty weight of the augmented Lagrangian",
-    "edge_penalty": "nats that an edge must be worth beyond its evidence, or auto",
+    "edge_penalty": "nats that every edge must gain beyond its evidence, or auto",
     "binary_effect_penalty": "additional nats for an edge from a number to a column of two values or labels",
     "max_parents": "the most causes of a variable",
     "noise_distribution": "the density of the standardised noise",

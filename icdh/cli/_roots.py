@@ -43,7 +43,7 @@ def question_about_roots(adjacency: Floats, names: Sequence[object], dates: Coll
         return None
     arrows = [f"{names[cause]} -> {names[n]}" for n in given for cause in np.flatnonzero(adjacency[:, n]).tolist()]
     roots = shlex.quote(printable(",".join(str(names[n]) for n in given)))
-    return f"can this be: {printable(', '.join(arrows))}? If nothing causes it, say --roots {roots}"
+    return f"can this be: {printable(', '.join(arrows))}? If nothing causes it, pass --roots {roots}"
 
 
 def is_given(name: str) -> bool:

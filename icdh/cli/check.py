@@ -38,7 +38,7 @@ COMMAND = Command(
             "data": TABLE,
             "--questions": written("write the arrows most in doubt as a file to fill in: .toml", _check_questions),
             "--n-questions": number(5, "number of arrows in that file", low=1, integer=True),
-            "--knowledge": read("file of background knowledge; arrows that it decides are not asked about"),
+            "--knowledge": read("file of background knowledge; arrows that it decides are not tested"),
             "--json": flag("print JSON"),
             "--seed": number(0, "random seed of rows and initial weights", integer=True),
             **FORMAT,

@@ -69,8 +69,8 @@ def _row(result: "CausalDirection", x: str, y: str) -> tuple[str, str, str, str]
 
 
 COMMAND = Command(
-    "tell which of two variables causes the other",
-    "Tell which of two variables causes the other, for all pairs of columns of a table, or of those that --columns "
+    "infer which of two variables causes the other",
+    "Infer which of two variables causes the other, for all pairs of columns of a table, or of those that --columns "
     "names, each pair on its own: a common cause of both is not accounted for.",
     {
         "": {

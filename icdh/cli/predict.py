@@ -17,14 +17,14 @@ QUESTIONS = {"mean": "predict", "std": "predict_scale", "residuals": "residuals"
 def run(args: argparse.Namespace) -> None:
     """Read, predict and write."""
     if args.what and (args.do or args.shift):
-        raise ValueError("--what asks about the rows as they are; leave it out with --do and --shift")
+        raise ValueError("--what is about the rows as they are; leave it out with --do and --shift")
     model = loaded(args.model, args.data)
     do = do_of(args, model)
     rows, _ = read(args, model)
     if args.missing == "drop":
         rows = complete_rows(rows)
         if not len(rows.values):
-            raise ValueError(f"--missing drop leaves no row of {args.data}; say --missing keep, or fill the gaps")
+            raise ValueError(f"--missing drop leaves no row of {args.data}; pass --missing keep, or fill the gaps")
     filled, names = _filled(model, rows), model.names
     if do:
         answer = model.counterfactual(filled, do)

@@ -17,7 +17,7 @@ from icdh.diagnostics.result import edge_records
 
 
 def run(args: argparse.Namespace) -> int:
-    """Learn or read the model, write the page and say where it is."""
+    """Learn or read the model, write the page and report its path."""
     from icdh.diagnostics.check import check
     from icdh.exceptions import import_extra
 

@@ -12,7 +12,7 @@ from icdh.exceptions import collected_warnings
 
 
 def run(args: argparse.Namespace) -> None:
-    """Call every kernel once, and say what was compiled and where it is kept."""
+    """Call every kernel once, and report what was compiled and where it is kept."""
     from icdh._ground.compilation import watch
     from icdh._node_model._descent_kernels import node_fit
     from icdh.two_phase._kernels import projected_least_squares

@@ -43,7 +43,7 @@ def check(
     sequence: bool = False,
     random_state: int | np.random.SeedSequence | np.random.Generator | None = 0,
 ) -> ModelCheck:
-    """Test whether the residuals of a model are as they would be if it were right, and say what is known of its arrows.
+    """Test the residuals of a model against its assumptions, and list what is known of its arrows.
 
     Every variable is fitted to its causes again, as the search does: its transform, its grid, its kinds of columns.
     Then the residual is tested for independence of its causes, of the mean that they predict, and of all others that
@@ -51,7 +51,7 @@ def check(
     tables are rejected.
     The question is whether heteroscedastic noise models on this graph can explain the table, whatever found the graph.
     No graph is changed. Hidden causes of the model are causes in it, too: of the values that each has given a row one
-    is drawn. Their own arrows are not asked about, nor is it known what the turn of an arrow loses beside them.
+    is drawn. Their own arrows are not tested, and no loss of a turned arrow is known beside them.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def check(
     interventions : array_like of bool, shape (M, N), or Interventions, optional
         As of ``fit``: values that were set do not count, nor rows of conditions whose targets were not known.
     knowledge : Knowledge or mapping, optional
-        Arrows that it settles are not asked about; by default what the model was learned with.
+        Arrows that it settles are not tested; by default what the model was learned with.
     groups, sequence
         As of ``fit``: one drawn row of every group is looked at, of a single sequence one of every block of
         consecutive rows, as many as a block has rows.

@@ -1,7 +1,7 @@
 """Tests whether residuals are independent of causes, of the fitted mean, and of all that a variable does not cause.
 
 If the model is right, the noise of a variable is independent of all variables that it has no directed path to. Normal
-scores are compared, so that neither tails nor units matter. For every variable three questions are asked: whether its
+scores are compared, so that neither tails nor units matter. For every variable there are three tests: whether its
 residual depends on its causes, on the mean that they predict, and on others. A distorted scale shows best beside the
 mean: the noise is then skewed to one side where the mean is high, and to the other where it is low. Each question takes
 the least p-value of its pairs times their number, and the variable the least of its questions times their number. Over
@@ -57,7 +57,7 @@ class Distances(NamedTuple):
     sums : ndarray, shape (n,)
         For every observation, its distances to all others.
     variance : float
-        The distance variance: zero of a constant, and of samples too small to tell.
+        The distance variance: zero of a constant, and of samples too small to test.
     """
 
     values: Floats

@@ -5,7 +5,7 @@ distributions of the columns as they are. So the families of the graph are fitte
 estimator, the model that it learned and a file then have the same residuals, and so has any graph, whatever found it.
 
 The residual of a number is (value - mean) / standard deviation. The node model has a floor under the variance: 0.3 % of
-the column's standard deviation. Where the noise is as small as that, the quotient tells the floor, not the noise, and
+the column's standard deviation. Where the noise is as small as that, the quotient shows the floor, not the noise, and
 depends on the causes although the noise does not. So only those observations count whose fitted standard deviation is
 above 1 % of the column's. The causes alone choose them, so the noise of a right model is independent there, too.
 
@@ -128,8 +128,8 @@ def fit_residuals(
     seen: dict[int, Mask] = {}
     for place, residual in zip(canonical.order.tolist(), fitted, strict=True):
         n_rows = np.count_nonzero(counts[place])
-        few = rows is not None and n_rows < LEAST_PART
-        of[place] = Residual(np.zeros(0), np.zeros(n_rows, dtype=bool), None, "none") if few else residual
+        is_short = rows is not None and n_rows < LEAST_PART
+        of[place] = Residual(np.zeros(0), np.zeros(n_rows, dtype=bool), None, "none") if is_short else residual
         seen[place] = counts[place].copy()
         seen[place][counts[place]] = of[place].seen
     return Residuals(of, dict(zip(of, values, strict=True)), seen)

@@ -32,12 +32,12 @@ STRENGTHS = {
     "nats": "strength: nats (units of log-likelihood) lost without the edge",
     "weight": "weight: the size of the effect in the fitted network, without a unit",
 }
-IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data can tell"
+IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data identify it"
 WEAK_EDGE = f"worth less than {WEAK:g} nats: doubt that there is an edge"
 REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
 BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it or weak edges went"
 TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
-DRAWN = "the residuals are those given hidden causes, whose values are drawn for each row from what it tells of them"
+DRAWN = "the residuals are those given hidden causes, whose values are drawn given each row"
 EFFECTS = (
     "change: what setting the cause does to the mean of the effect, or to the risk of the outcome",
     "contrast: labels and two values go from the reference to the other, numbers and grades between the two of their "
@@ -80,7 +80,7 @@ class NodeCheck:
         What a rejection can mean; empty without one.
     seen : float
         The share of the observations that the test sees: those with a fitted standard deviation above 1 % of the
-        variable's. Noise below that cannot be told from none. With less than 80 % the variable is not tested.
+        variable's. Noise below that does not differ from none. With less than 80 % the variable is not tested.
     """
 
     name: Hashable
@@ -114,20 +114,20 @@ class EdgeCheck:
     cause, effect : str or int
         The variables.
     strength : float
-        The edge's weight: of `icdh.HNMSearch` nats that it is worth.
+        The edge's weight: of `icdh.HNMSearch` in nats.
     direction_loss : float or None
         How many nats of evidence the best graph loses in which the arrow points the other way; see
         `icdh.uncertainty.direction_loss`. None where knowledge settles the direction or nobody computed the loss.
     hidden_loss : float or None
         How many nats of evidence are lost if the arrow is a hidden common cause instead; see
-        `icdh.uncertainty.hidden_loss`. None where that cannot be told or nobody computed it.
+        `icdh.uncertainty.hidden_loss`. None where it is not identified or was not computed.
     probability : float or None
         That of this direction given an edge, by posterior or resamples, where they were computed; 0.0 of an edge that
         none of them has.
     known : bool
         Whether knowledge settles the direction already.
     weak : bool
-        Whether the edge itself is in doubt: it is worth less than ten nats.
+        Whether the edge itself is in doubt: it has less than ten nats.
     """
 
     cause: Hashable
@@ -152,7 +152,7 @@ class EdgeCheck:
 
     @property
     def replaceable(self) -> bool:
-        """Whether a hidden common cause may stand in place of the arrow, as far as that can be told."""
+        """Whether a hidden common cause may stand in place of the arrow, as far as the data identify it."""
         return self.hidden_loss is not None and not self.survives
 
     @property
@@ -209,15 +209,15 @@ def edge_records(model: StructuralModel, settled: Mask | None = None) -> list[Ed
 
 
 def verdict(check: "ModelCheck") -> str:
-    """Return in one line what a `ModelCheck` says."""
+    """Return a `ModelCheck` in one line."""
     rows = f"{check.n_checked} of {check.n_observations}" if check.n_checked < check.n_observations else check.n_checked
     head = f"{rows} rows, {counted(len(check.nodes), 'variable')}, {counted(len(check.edges), 'edge')}: "
     bad = sum(node.rejected for node in check.nodes)
-    few = ", and so few rows hardly reject any" if check.n_checked < FEW_ROWS else ""
-    says = f"the model does not fit {bad} of the variables" if bad else f"no test rejects the model{few}"
+    power = ", but so short a table hardly rejects any" if check.n_checked < FEW_ROWS else ""
+    verdict = f"the model does not fit {bad} of the variables" if bad else f"no test rejects the model{power}"
     untested = sum(not node.tested for node in check.nodes)
     rest = f"; {counted(untested, 'variable')} not tested" if untested else ""
-    return f"{head}{says} (at 5 %, over all variables together){rest}"
+    return f"{head}{verdict} (at 5 %, over all variables together){rest}"
 
 
 def hidden_lines(check: "ModelCheck") -> list[str]:
@@ -251,7 +251,7 @@ def _about_edges(check: "ModelCheck") -> list[str]:
 
 
 class Column(NamedTuple):
-    """What is known of some edges: heading, cells, and the lines below the list that say what it means."""
+    """What is known of some edges: heading, cells, and the lines below the list that explain it."""
 
     heading: str
     cells: list[str]
@@ -305,7 +305,7 @@ def edge_rows(edges: Sequence[EdgeCheck], unit: str) -> list[tuple[str, ...]]:
 
 
 def legend(edges: Sequence[EdgeCheck], unit: str) -> list[str]:
-    """Return the lines that say what the columns of a list of edges mean."""
+    """Return the lines that explain the columns of a list of edges."""
     meanings = [meaning for column in edge_columns(edges, unit) for meaning in column.meanings]
     return [*meanings, *filter(None, [unweighed(edges, unit)])]
 
@@ -323,8 +323,8 @@ def survival(edges: Sequence[EdgeCheck]) -> str:
     """Return in a sentence how many arrows a hidden common cause cannot replace."""
     n_known, survivors = sum(edge.hidden_loss is not None for edge in edges), sum(edge.survives for edge in edges)
     fail = f", {n_known - survivors} would not" if n_known > survivors else ""
-    untold = f"; {len(edges) - n_known} cannot be told" if len(edges) > n_known else ""
-    return f"{survivors} of {counted(len(edges), 'arrow')} would survive a hidden common cause{fail}{untold}"
+    unknown = f"; {len(edges) - n_known} are not identified" if len(edges) > n_known else ""
+    return f"{survivors} of {counted(len(edges), 'arrow')} would survive a hidden common cause{fail}{unknown}"
 
 
 def _nats(value: float | None, known: bool = False) -> str:

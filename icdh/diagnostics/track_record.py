@@ -2,7 +2,7 @@
 
 In tables as people record them effects are more skewed and heavier-tailed, and better explained by all other columns,
 than their causes: causes are designs, ages and groups. That is experience with other tables, no evidence of the one at
-hand, and of simulated tables it says nothing. So it enters no score; it says which arrows to settle by knowledge.
+hand, and it does not hold for simulated tables. So it enters no score; it shows which arrows to settle by knowledge.
 
 The shares are those of the arrows of `icdh.HNMSearch` between columns of a natural order in four lists of public
 tables. The order was fixed before anything was run. The groups were noticed on the first list, not on the others. The
@@ -18,7 +18,7 @@ another, kept apart 60     254    81 % 65  47      64
 all                 407    1749   82 % 54  37      59
 =================== ====== ====== ==== === ======= ===
 
-What is told is the pool of all lists; of four ways it foretells best a list that it has not seen. The intervals of 95 %
+What is printed is the pool of all lists; of four ways it predicts an unseen list best. The intervals of 95 %
 are for other lists of such tables: they include the error of the pool, over tables, and the spread between lists, about
 three points. What is observed in a list of a hundred arrows has an error of its own, of ten points either way.
 ``benchmarks/track_record.py`` counts the arrows of all lists but the second, ``benchmarks/track_record_lists.py``

@@ -59,7 +59,7 @@ class Column:
     codes : Codes
         What means a gap, beside the usual markers.
     dates, declared : bool
-        Whether the user said that the column holds dates, or labels.
+        Whether the column is declared to hold dates, or labels.
     labels : bool
         Whether columns of text are read as labels.
     many : bool
@@ -134,7 +134,7 @@ class Column:
         if self.alone and not (self.declared or self.dates or self.thousands):
             _check_separated(present)
         beside_numbers = any(isinstance(part, np.ndarray) and not np.isnan(part).all() for part in self.parts)
-        of_text = present != [] and all(is_label(cell) or cell in MISSING for cell in present)  # these if told so
+        of_text = present != [] and all(is_label(cell) or cell in MISSING for cell in present)  # these if declared
         are_labels = self.labels and of_text and not beside_numbers
         of_labels = not self.dates and (self.declared or are_labels)
         values: dict[str, float | str | None] = dict.fromkeys(counts, None if of_labels else np.nan)
@@ -200,7 +200,7 @@ class Column:
                 what = f"its decimal mark is {'a point' if other == '.' else 'a comma'}, and it has thousands"
                 return refused(what, *(("thousands", ".") if between == "." else ("decimal", other)))
         alike = [cell for cell in odd if looks_like_a_number(cell)]
-        if len(odd) <= 3 and rows <= 0.3 * self.n_rows and not alike:  # few words in few rows
+        if len(odd) <= 3 and rows <= 0.3 * self.n_rows and not alike:  # at most three words in a minority of rows
             return refused(f"in {counted(rows, 'row')}, it may mean a missing value", "missing_values", odd)
         unit = " without its unit" if len(alike) == len(odd) else "s"
         if self.labels and len(counts) <= _most_labels(self.n_rows):
@@ -221,7 +221,7 @@ def _plain_numbers(cells: Sequence[str]) -> Part:
 
 
 def _most_labels(rows: int) -> int:
-    """Return how many labels a column may hold to be worth declaring it categorical."""
+    """Return how many labels a column may hold to be declared categorical."""
     return min(MOST_LABELS, max(rows // 2, 2))
 
 

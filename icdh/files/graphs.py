@@ -301,7 +301,7 @@ def _from_matrix(path: str, rows: Sequence[Row], names: Sequence[str] | None) ->
 
 def _without_label(path: str, line: int, row: list[str], name: str) -> list[str]:
     if name_of(row[0]) != name:
-        raise ValueError(f"{path}, line {line}: the row is labelled {row[0]!r} where the columns say {name!r}")
+        raise ValueError(f"{path}, line {line}: the row is labelled {row[0]!r}, the column {name!r}")
     return row[1:]
 
 

@@ -40,8 +40,8 @@ class UnreadableTableError(ValueError):
     """
 
     def __init__(self, problems: str, options: dict[str, object] | None, units: Sequence[str] = ()):
-        said = ", ".join(f"{name}={value!r}" for name, value in (options or {}).items())
-        super().__init__(f"{problems}; say {said}" if said else problems)
+        remedy = ", ".join(f"{name}={value!r}" for name, value in (options or {}).items())
+        super().__init__(f"{problems}; pass {remedy}" if remedy else problems)
         self.problems, self.options, self.units = problems, options, list(units)
 
 
@@ -84,8 +84,8 @@ class Refusals:
         """Raise UnreadableTableError if there was a problem."""
         if self.problems:
             more = len(self.problems) - 20
-            said = "; ".join(self.problems[:20]) + (f"; and {more} more" if more > 0 else "")
-            raise UnreadableTableError(f"{self.name}: {said}", None if self.unsolved else self.options, self.units)
+            problems = "; ".join(self.problems[:20]) + (f"; and {more} more" if more > 0 else "")
+            raise UnreadableTableError(f"{self.name}: {problems}", None if self.unsolved else self.options, self.units)
 
 
 logger = logging.getLogger("icdh.files")
@@ -96,7 +96,7 @@ Row: TypeAlias = tuple[int, list[str]]
 
 
 class Options(NamedTuple):
-    """What the user says of a table: the arguments of `icdh.files.read_with_labels`."""
+    """How a table is to be read: the arguments of `icdh.files.read_with_labels`."""
 
     header: bool | None = None
     delimiter: str | None = None
@@ -161,10 +161,10 @@ def sheet_of(source: Source, options: Options, refusals: Refusals) -> Sheet:
     """
     options.check()
     name, text = refusals.name, read_text(source, options.encoding)
-    start, line, said = table_start(text, options.skip_rows)
-    delimiter = options.delimiter or said or sniffed_delimiter(text, options.decimal, start)
+    start, line, written = table_start(text, options.skip_rows)
+    delimiter = options.delimiter or written or sniffed_delimiter(text, options.decimal, start)
     rows = rows_of(name, text, delimiter, start=start, line=line, comment=options.comment)
-    head = list(islice(rows, 1000))  # what tells titles and the marks of numbers
+    head = list(islice(rows, 1000))  # shows titles and the marks of numbers
     if not head:
         raise ValueError(f"{name} is empty; it must hold a table of numbers")
     if _holds_comments(head):
@@ -177,7 +177,7 @@ def sheet_of(source: Source, options: Options, refusals: Refusals) -> Sheet:
     if delimiter == decimal and not any(
         isinstance(cell, Quoted) and decimal in cell for _, row in head for cell in row
     ):
-        raise ValueError(f"{name}: {delimiter!r} cannot be both delimiter and decimal mark; say {option('delimiter')}")
+        raise ValueError(f"{name}: {delimiter!r} cannot be both delimiter and decimal mark; pass {option('delimiter')}")
     top, following = head[0][1], head[1][1] if len(head) > 1 else None
     while following is not None and len(top) > max(len(following), 1) and not top[-1]:
         top = top[:-1]  # a comma at its end

@@ -110,15 +110,15 @@ def read_table(
         Columns not to read.
     dates : sequence of str
         Columns of dates (2024-03-31, 2024-03-31 12:30, 31.03.2024) that become days since the beginning of 1970. In
-        dates with slashes (31/03/2024), the column tells whether the day or the month comes first.
+        dates with slashes (31/03/2024), all cells together decide whether the day or the month comes first.
     gaps : bool
-        Whether cells that are empty, or say that they are missing (NA, ?, ...), are read as NaN.
+        Whether cells that are empty, or hold a marker of missing values (NA, ?, ...), are read as NaN.
     categorical : collection of str, optional
         Categorical columns. If not None (even if empty), columns that hold only text are read as categorical. By
         default text is refused.
     missing_values : collection or mapping of str to collections, optional
         Numbers and texts that mean a gap beside the usual markers, in every column or in those that a mapping names:
-        ``[-999, "*"]``, ``{"income": [-9]}``. An empty list for a column says that only an empty cell is a gap there:
+        ``[-999, "*"]``, ``{"income": [-9]}``. With an empty list for a column, only an empty cell is a gap there:
         NA and None are labels.
 
     Returns
@@ -203,7 +203,7 @@ def _read(path: Source, options: Options) -> tuple[LabelledTable, list[list[str]
             if not options.gaps:
                 count = np.count_nonzero(empty)
                 rows = f"{count} rows, first in " if count > 1 else ""
-                where = f"column {column!r} says nothing in {rows}row {np.argmax(empty) + 1}"
+                where = f"column {column!r} is empty in {rows}row {np.argmax(empty) + 1}"
                 refusals.add(f"{where}; fill the cell or delete the row", "gaps", True)
             labelled &= ~empty
     refusals.check()
@@ -314,7 +314,7 @@ def _values(columns: Sequence[Column], lines: Sequence[int] | None, named: bool,
             if refusal.option in ("drop", "categorical") and 2 * len(column.counts) <= column.n_rows:
                 refusals.units.append(column.key)
             line = "" if row is None or lines is None else f"line {lines[row]}, "
-            header = "" if named or row != 0 else f", or say {option('header', True)} if the line holds names"
+            header = "" if named or row != 0 else f", or pass {option('header', True)} if the line holds names"
             called = repr(column.name) if named else column.at + 1
             refusals.add(f"{line}column {called}: {refusal}{header}", refusal.option, refusal.value)
     return values
@@ -333,7 +333,7 @@ def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusal
     if refusals.gaps and not allowed:
         refusals.options["gaps"] = True
     labels = "".join(
-        f"; {listed(map(repr, words))} in {key!r} is read as a gap, if it is a label say "
+        f"; {listed(map(repr, words))} in {key!r} is read as a gap; for a label pass "
         f"{option('missing_values', {key: []})}"
         for key, words in refusals.words.items()
     )
@@ -341,7 +341,7 @@ def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusal
         logger.info("%s", labels.removeprefix("; "))
     if not allowed and any(gaps.any() for gaps in masks):
         first = unnamed and any(gaps[0] for gaps in masks)
-        header = f"; or say {option('header', True)} if the first line holds names" if first else ""
+        header = f"; or pass {option('header', True)} if the first line holds names" if first else ""
         refusals.add(f"gaps in {said_of_gaps(np.array(masks), partly)}{labels}{header}", "gaps", True)
 
 
@@ -404,7 +404,7 @@ def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns
     if evenly or fractions:
         warn(
             f"{name}: the first line ({', '.join(first[:5])}{', ...' if len(first) > 5 else ''}) is read as numbers; "
-            f"say {option('header', True)} if it holds names, {option('header', False)} if not",
+            f"pass {option('header', True)} if it holds names, {option('header', False)} if not",
             DataWarning,
         )
 

@@ -38,30 +38,9 @@ _NO_TEXT = {
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
-MISSING = frozenset(
-    [
-        "",
-        "NA",
-        "N/A",
-        "n/a",
-        "<NA>",
-        "#N/A",
-        "NaN",
-        "nan",
-        "NaT",
-        "null",
-        "NULL",
-        "None",
-        "?",
-        ".",
-        "-",
-        "\u2013",
-        "\u2014",
-    ]
-)
-_TYPOGRAPHIC = str.maketrans(
-    {"\u2212": "-", "\u2019": "'", "\uff0b": "+"}
-)  # a minus, an apostrophe and a plus of print
+_MISSING = "NA N/A n/a <NA> #N/A NaN nan NaT null NULL None ? . - \u2013 \u2014"
+MISSING = frozenset(["", *_MISSING.split()])
+_TYPOGRAPHIC = str.maketrans("\u2212\u2019\uff0b", "-'+")  # a minus, an apostrophe and a plus of print
 THOUSANDS = ",.' _"
 SPACES = " \u00a0\u202f"  # what separates thousands in print
 
@@ -117,7 +96,7 @@ def days_of(cells: Collection[str]) -> dict[str, float]:
     """Return dates as days since the beginning of 1970, by cell.
 
     A time of day is a fraction; one with a time zone is taken to UTC. Years of two digits are 1969 to 2068. In dates
-    with slashes, the cells together tell whether day or month comes first.
+    with slashes, the cells together decide whether day or month comes first.
 
     Parameters
     ----------
@@ -127,7 +106,7 @@ def days_of(cells: Collection[str]) -> dict[str, float]:
     Raises
     ------
     ValueError
-        If a cell is no date, or the cells do not tell day from month.
+        If a cell is no date, or the order of day and month is ambiguous.
     """
     readings = _readings(cells)
     if readings and readings[0] == readings[-1]:
@@ -136,7 +115,7 @@ def days_of(cells: Collection[str]) -> dict[str, float]:
     if strange is not None:
         raise ValueError(f"{strange!r} is no date such as 2024-03-31 or 31.03.2024")
     example = next(cell for cell in cells if "/" in cell)
-    raise ValueError(f"dates such as {example!r} do not say whether day or month comes first; write 2024-03-31")
+    raise ValueError(f"the order of day and month in dates such as {example!r} is ambiguous; write 2024-03-31")
 
 
 def is_date(cell: str) -> bool:
@@ -244,7 +223,7 @@ def read_text(source: Source, encoding: str | None = None) -> str:
     if "\0" in text:
         raise ValueError(
             f"{name} is not text in {encoding or 'UTF-8'}: it holds NUL characters; "
-            f"say {option('encoding', 'utf-16')} if it is text in that encoding, else export the table as CSV"
+            f"pass {option('encoding', 'utf-16')} if it is text in that encoding, else export the table as CSV"
         )
     return text.removeprefix(_MARK)
 
@@ -261,7 +240,7 @@ def _decoded(name: str, data: bytes, encoding: str | None) -> str:
         line, byte = data.count(b"\n", 0, error.start) + 1, data[error.start]
         older, excel = f"{option('encoding', 'latin-1')} or 'cp1252'", option("encoding", "utf-16")
         raise ValueError(
-            f"{name} is not text in {encoding.upper()}: byte 0x{byte:02x} in line {line}; say {older} for older "
+            f"{name} is not text in {encoding.upper()}: byte 0x{byte:02x} in line {line}; pass {older} for older "
             f"programs, {excel} for Excel, or export the table as UTF-8"
         ) from error
 
@@ -279,7 +258,7 @@ def sniffed_delimiter(text: str, decimal: str | None = None, start: int = 0) -> 
 
 
 def table_start(text: str, skipped: int = 0) -> tuple[int, int, str | None]:
-    """Return where a table begins: its position, the number of its first line, and what a line "sep=;" says.
+    """Return where a table begins: its position, the number of its first line, and the separator of a line "sep=;".
 
     ``skipped`` is the number of lines above the table.
     """
@@ -287,8 +266,8 @@ def table_start(text: str, skipped: int = 0) -> tuple[int, int, str | None]:
     for _ in range(skipped):
         end = _LINE_END.search(text, start)
         start = end.end() if end else len(text)
-    said = re.compile(r'"?sep=(.)"?[ \t]*(?:\r\n|\n|\r)', re.IGNORECASE).match(text, start)  # as Excel writes it
-    return (said.end(), skipped + 2, said[1]) if said else (start, skipped + 1, None)
+    separator = re.compile(r'"?sep=(.)"?[ \t]*(?:\r\n|\n|\r)', re.IGNORECASE).match(text, start)  # as Excel writes it
+    return (separator.end(), skipped + 2, separator[1]) if separator else (start, skipped + 1, None)
 
 
 def rows_of(

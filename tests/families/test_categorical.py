@@ -279,10 +279,10 @@ def test_files_with_columns_of_text(tmp_path):
     assert table.gaps.sum() == 2
     with pytest.raises(ValueError, match="line 2, column 'b': 'yes' is not a number"):
         read_table(path, gaps=True)
-    remedy = r"column 'b': 'yes' is not a number; .* or declare the column categorical; say categorical=\['b'\]"
+    remedy = r"column 'b': 'yes' is not a number; .* or declare the column categorical; pass categorical=\['b'\]"
     for text, words in (
         ("a,b\n1,yes\n2,7\n", remedy),
-        ("a,b\n1,2024-03-31\n2,2024-04-01\n", r"is a date, .*; say dates=\['b'\]"),
+        ("a,b\n1,2024-03-31\n2,2024-04-01\n", r"is a date, .*; pass dates=\['b'\]"),
     ):
         path.write_text(text)
         with pytest.raises(ValueError, match=words):

@@ -183,7 +183,7 @@ def test_what_are_no_groups_is_refused(words, error, message):
 
 
 def test_icdh_says_why_it_takes_no_groups():
-    with pytest.raises(ValueError, match="ICDH thresholds weights and counts no evidence"):
+    with pytest.raises(ValueError, match="not supported by ICDH, which counts no evidence"):
         ICDH().fit(np.eye(20, 3), groups=np.arange(20) // 2)
 
 

@@ -422,7 +422,7 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"\d+ rows, \d+ variables, \d+ edges: no test rejects the model \(at 5 %, over all variables together\)": "right",
     r"\d+ rows, .*: the model does not fit 3 of the variables \(at 5 %, over all variables together\)": "wrong",
     r"200 of 400 rows, .*": "long",
-    r"44 of 400 rows, .*: no test rejects the model, and so few rows hardly reject any \(at 5 %.*": "short",
+    r"44 of 400 rows, .*: no test rejects the model, but so short a table hardly rejects any \(at 5 %.*": "short",
     r"400 rows, 1 variable, 0 edges: no test .*together\); 1 variable not tested": "faint",
     r"  a: p = .*, depends on its cause b: a distorted scale, a cause that is missing or wrong, or .* spread": "wrong",
     r"  b: p = .*, depends on the mean that its causes predict: a distorted scale, or a cause .* wrong": "wrong",
@@ -441,7 +441,7 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"direction: its probability": "edges",
     r"track record: of arrows with the same signs .*": "right",
     r"\? reversing it loses less than 6 nats, or its probability is below 95 %: .* its direction": "edges",
-    r"0 of 32 arrows would survive a hidden common cause, 1 would not; 31 cannot be told": "edges",
+    r"0 of 32 arrows would survive a hidden common cause, 1 would not; 31 are not identified": "edges",
     r"\* a hidden common cause in its place loses less than 10 nats": "edges",
     r"Power: of simulated tables .*": "right",
 }

@@ -263,7 +263,7 @@ def test_groups_of_one_row_are_no_groups(table, answer):
 def test_rows_given_twice_with_their_groups_say_no_more_than_once(draw):
     table = pd.DataFrame(draw(), columns=COLUMNS)
     twice, answer = pd.concat([table, table], ignore_index=True), icdh.effect(table, "dose", "answer", ["age"])
-    with pytest.warns(DataWarning, match="rows hold .* different ones.*copies make edges and intervals too sure"):
+    with pytest.warns(DataWarning, match="rows hold .* different ones.*copies make edges and intervals too certain"):
         alone = icdh.effect(twice, "dose", "answer", ["age"])
     grouped = icdh.effect(twice, "dose", "answer", ["age"], groups=np.tile(np.arange(len(table)), 2))
     assert width(grouped) == pytest.approx(width(answer), rel=0.1)

@@ -161,7 +161,7 @@ def test_names_in_knowledge_and_kinds_hold_in_resamples(experiment):
 
 @cases(
     ("arguments", "error", "message"),
-    ((["a", "b"], {"a": []}), ValueError, "nothing of condition 'b'"),
+    ((["a", "b"], {"a": []}), ValueError, "targets lack condition 'b'"),
     ((["a"], ["a"]), TypeError, "must map"),
     ((["a"], {"a": "dose"}), TypeError, "must be a list"),
     ((np.zeros((2, 2)), {}), TypeError, "one label a row"),

@@ -155,7 +155,7 @@ def test_duplicated_computed_and_discrete_columns_are_warned_about(table):
     assert "column determined by others" in messages
     with pytest.warns(DataWarning, match=r"sums or multiples of others.*: 'x3' \(of 'x0'\)"):
         HNMSearch().fit(np.column_stack([X, 2.0 * X[:, 0] + 1.0]))
-    with pytest.warns(DataWarning, match=r"read as grades: 'x1'; mere codes\? say kinds=\{'x1': 'categorical'\}"):
+    with pytest.warns(DataWarning, match=r"read as grades: 'x1'; mere codes\? pass kinds=\{'x1': 'categorical'\}"):
         HNMSearch().fit(np.column_stack([X[:, 0], np.round(np.clip(X[:, 1], -1, 1))]))
 
 

@@ -68,7 +68,7 @@ def test_a_refused_column_of_text_that_repeats_may_be_one_of_groups(tmp_path, sh
     rows = [f"S{k % 44:02d},{x:.3f},{y:.3f}" for k, (x, y) in enumerate(np.random.default_rng(0).normal(size=(440, 2)))]
     path = tmp_path / "states.csv"
     path.write_text("\n".join(["state,x,y", *rows]))
-    hint = "; if 'state' names persons or places of several rows each, say --group-column; this reads it: icdh"
+    hint = "; if 'state' names persons or places of several rows each, pass --group-column; this reads it: icdh"
     for words, hinted in ((("fit",), True), (("direction",), False), (("fit", "--method", "icdh"), False)):
         assert (hint in shown(words[0], path, *words[1:])[2]) == hinted
     path.write_text("\n".join(["state,x,y", *(f"{k}{row}" for k, row in enumerate(rows))]))
@@ -79,7 +79,7 @@ def test_a_word_among_labels_that_means_a_gap_may_be_a_label(tmp_path, shown, re
     path = tmp_path / "trial.csv"
     rows = [f"{('None', 'Some', 'Marked')[k % 3]},{k % 7}" for k in range(90)]
     path.write_text("\n".join(["improved,age", *rows]))
-    hint = "'None' in 'improved' is read as a gap, if it is a label say --na improved="
+    hint = "'None' in 'improved' is read as a gap; for a label pass --na improved="
     assert hint in refused("fit", path)
     assert f"note: {hint}" in shown("fit", path, "--missing", "drop")[2]
     code, out, err = shown("fit", path, "--na", "improved=")
@@ -164,8 +164,14 @@ def test_dates_as_spreadsheets_write_them(tmp_path, cells, days):
 
 @cases(
     ("cells", "said"),
-    (["01/02/1970", "02/01/1970"], "column 'when': dates such as '01/02/1970' do not say whether day or month"),
-    (["31/01/1970", "01/31/1970"], "column 'when': dates such as '31/01/1970' do not say whether day or month"),
+    (
+        ["01/02/1970", "02/01/1970"],
+        "column 'when': the order of day and month in dates such as '01/02/1970' is ambiguous",
+    ),
+    (
+        ["31/01/1970", "01/31/1970"],
+        "column 'when': the order of day and month in dates such as '31/01/1970' is ambiguous",
+    ),
     (["1.1.1970", "32.1.1970"], "line 3, column 'when': '32.1.1970' is no date such as 2024-03-31 or 31.03.2024"),
     (["1.1.1970", "13/13/1970"], "line 3, column 'when': '13/13/1970' is no date"),
 )
@@ -195,13 +201,13 @@ def test_parquet(tmp_path):
     np.testing.assert_array_equal(table.values, expected)
     assert read_table(path, columns=["b"]).values.tolist() == [[0.5], [1.5], [2.5]]
     for options, said in (
-        ({"drop": ["text"], "gaps": True}, r"column 'when': .* is a date, .*; say dates=\['when'\]"),
+        ({"drop": ["text"], "gaps": True}, r"column 'when': .* is a date, .*; pass dates=\['when'\]"),
         ({"dates": ["when"]}, "column 'text': 'x' is not a number; write the numbers"),
         ({"columns": ["q"]}, "no column 'q'"),
     ):
         with pytest.raises(ValueError, match=said):
             read_table(path, **options)
-    with pytest.raises(ValueError, match="column 'text' says nothing in row 3; fill"):
+    with pytest.raises(ValueError, match="column 'text' is empty in row 3; fill"):
         read_with_labels(path, ["text"], columns=())
     parquet.write_table(arrow.table({"a": [1.0, 2.0], "how": ["x", "y"]}), path)
     assert read_with_labels(path, ["how"], columns=())[1] == [["x", "y"]]
@@ -217,7 +223,7 @@ def test_columns_of_text_are_labels_for_a_search(tmp_path, shown, printed, refus
     assert f"'town': '{'ABC'[town[0]]}'" in refused("fit", data, "--method", "icdh")
     code, out, err = shown("fit", data, "--method", "search", "--save", model)
     assert (code, "town" in out) == (0, True)
-    assert "read as labels: 'town'; to confirm, say --kinds town=categorical" in err
+    assert "read as labels: 'town'; to confirm, pass --kinds town=categorical" in err
     assert "read as" not in shown("fit", data, "--method", "search", "--kinds", "town=categorical")[2]
     assert printed("predict", model, data).splitlines()[1].split(",")[0] in "ABC"
     sample = printed("sample", model, "-n", 5, "--do", "town=B").splitlines()[1:]
@@ -294,7 +300,7 @@ def test_without_targets_all_are_to_be_found(file, fit, monkeypatch):
     ("options", "message"),
     (["--targets", TARGETS], "--targets goes with --condition-column"),
     (["--condition-column", "cnd"], "no column 'cnd'; it has cond, a, b, c"),
-    (["--condition-column", "cond", "--targets", "none=; set b=b"], r"nothing of condition 'drug'.*drug=\?"),
+    (["--condition-column", "cond", "--targets", "none=; set b=b"], r"lacks condition 'drug'.*drug=\?"),
     (["--condition-column", "cond", "--targets", "none"], r"given as 'A=x y; B=\?; C='"),
     (["--condition-column", "cond", "--targets", "none=q; set b=b; drug=?"], "'q' is no variable"),
 )

@@ -222,7 +222,7 @@ def test_dates_have_no_causes_whatever_they_are_called():
     adjacency = np.array([[0.0, 1.0], [0.0, 0.0]])
     assert question_about_roots(adjacency, ["dose", "visit"]) is None
     said = question_about_roots(adjacency, ["dose", "visit"], ["visit"])
-    assert said == "can this be: dose -> visit? If nothing causes it, say --roots visit"
+    assert said == "can this be: dose -> visit? If nothing causes it, pass --roots visit"
 
 
 def test_the_last_line_says_what_was_not_searched(searched):
@@ -249,6 +249,6 @@ def test_dependent_rows_are_said_to_be_what_nats_count(tmp_path, printed):
     rng = np.random.default_rng(0)
     walk = np.cumsum(rng.normal(size=200))
     write_table(tmp_path / "walk.csv", np.column_stack([walk, walk + rng.normal(size=200)]), ["a", "b"])
-    assert "rows depend on one another: nats count 200 as down to " in printed(
+    assert "rows depend on one another: effective sample size down to " in printed(
         "fit", tmp_path / "walk.csv", "--sequence"
     )

@@ -90,7 +90,7 @@ def test_codes_of_units_are_asked_about_and_quantities_are_not():
     race = 3.0 * (school > 20) + 2.0 * RNG.normal(size=40)[school] + RNG.normal(size=800)
     message = told(pd.DataFrame({"schidkn": school, "race": race}))
     assert "codes of persons or places: 'schidkn'" in message
-    assert "say kinds={'schidkn': 'categorical'} or pass groups='schidkn'" in message
+    assert "pass kinds={'schidkn': 'categorical'} or groups='schidkn'" in message
     age = RNG.integers(20, 60, size=800)
     message = told(pd.DataFrame({"age": age, "wage": np.sqrt(age) + 0.3 * RNG.normal(size=800)}))
     assert "codes of persons or places" not in message

@@ -212,6 +212,6 @@ def test_a_fit_warns_once_and_names_the_remedy(estimator, make, words):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator.fit(make(np.random.default_rng(7)))
-    (told,) = [own for own in caught if "independent rows" in str(own.message)]
+    (told,) = [own for own in caught if "effective sample size" in str(own.message)]
     assert (told.category, told.filename) == (DataWarning, __file__)
     assert re.search(words, str(told.message))

@@ -134,7 +134,7 @@ def test_gzip_and_open_files(tmp_path):
     "text", ["2019,2020,2021\n5,3,7\n1,8,2\n", "4,7\n0.1,1\n0.2,2\n0.3,3\n", "10,20,30,40\n1.5,2.5,3.5,4.5\n"]
 )
 def test_a_first_line_that_may_hold_names_is_warned_about(text):
-    with pytest.warns(DataWarning, match=r"the first line \(.*\) is read as numbers; say header=True") as caught:
+    with pytest.warns(DataWarning, match=r"the first line \(.*\) is read as numbers; pass header=True") as caught:
         read_table(io.BytesIO(text.encode()))
     assert caught[0].filename == __file__
     for header in (True, False):
@@ -153,41 +153,41 @@ def test_a_table_stands_where_a_data_frame_does():
     ("\n\n", "is empty"),
     ("a,b\n1,2\n3\n", "line 3: 1 cells where the first line has 2"),
     ("a,b\n1,2\n\n3,dog\n", "line 4, column 'b': 'dog' is not a number"),
-    ("1,2\n3,\n", "gaps in 1 of 2 rows: 1 in 'x1'; say gaps=True"),
-    ("a,\n0,1\n", r"line 1: column 2 has no name; name it or leave it out; say drop=\['2'\]"),
+    ("1,2\n3,\n", "gaps in 1 of 2 rows: 1 in 'x1'; pass gaps=True"),
+    ("a,\n0,1\n", r"line 1: column 2 has no name; name it or leave it out; pass drop=\['2'\]"),
     (",a,\n0,1,2\n", "line 1: column 3 has no name"),
     ("a,a\n0,1\n", "line 1: two columns are called 'a'"),
     (b"\x89PNG\r\n\x1a\n\x00\xff", "is not text in UTF-8"),
     ('a,b\n1,"2\n' + "3,4\n" * 200_000, "line 2: the quote before '2' is not closed"),  # and that at once
     ('a,b\n"1"2,3\n', "line 2: the quote before"),
-    ("a,b\n1,2\n,\n3,4\n", "gaps in 1 of 3 rows: 1 in 'a', 1 in 'b'; say gaps=True"),
-    ("a,b\n1,\n,2\n?,NA\n", "gaps in 3 of 3 rows: 2 in 'a', 2 in 'b'; say gaps=True"),
+    ("a,b\n1,2\n,\n3,4\n", "gaps in 1 of 3 rows: 1 in 'a', 1 in 'b'; pass gaps=True"),
+    ("a,b\n1,\n,2\n?,NA\n", "gaps in 3 of 3 rows: 2 in 'a', 2 in 'b'; pass gaps=True"),
     (
         "male,37.0,no\nfemale,27.0,no\nmale,32.0,yes\n",
-        r"line 1: 37.0, male, no may be .* \(header=True if .* names\).*; say header=False",
+        r"line 1: 37.0, male, no may be .* \(header=True if .* names\).*; pass header=False",
     ),
     (
         "country,2019,2020\na,1,2\nb,2,3\n",
-        r"line 1: 2019, 2020 may be .* \(header=False if .* values\).*; say header=True",
+        r"line 1: 2019, 2020 may be .* \(header=False if .* values\).*; pass header=True",
     ),
     ("no,red\nyes,red\nno,blue\n", "line 1: no, red may be values, not names"),
-    ("1,NA,3\n4,5,6\n", r"gaps in 1 of 2 rows: 1 in 'x1'; or say header=True if"),
-    (",2,3\n4,5,6\n", "gaps in 1 of 2 rows: 1 in 'x0'; or say header=True"),
+    ("1,NA,3\n4,5,6\n", r"gaps in 1 of 2 rows: 1 in 'x1'; or pass header=True if"),
+    (",2,3\n4,5,6\n", "gaps in 1 of 2 rows: 1 in 'x0'; or pass header=True"),
     ("a,b\n1,1_000\n", "'1_000' is not a number; thousands are separated"),
     ("a,b\n1,１\n", "'１' is not a number"),
-    ("a;b\n1;2,500\n", "'2,500' is not a number; thousands .* unless ',' is its decimal mark; say thousands=','"),
-    ("1,5;2.5\n3,5;4,5\n", "column 1: '1,5' is not a number; its decimal mark is a comma.*; say decimal=','"),
+    ("a;b\n1;2,500\n", "'2,500' is not a number; thousands .* unless ',' is its decimal mark; pass thousands=','"),
+    ("1,5;2.5\n3,5;4,5\n", "column 1: '1,5' is not a number; its decimal mark is a comma.*; pass decimal=','"),
     ('a,b\n1,"1,234.5"\n', "'1,234.5' is not a number; thousands"),
     ("a;b\n1;1 234\n", "'1 234' is not a number; thousands"),
-    ("a b\n1 2\n3 4\n", "'1 2' may be several cells; say delimiter=' '"),
+    ("a b\n1 2\n3 4\n", "'1 2' may be several cells; pass delimiter=' '"),
     ('a;b\n"1,234,567 kg";2\n', "'1,234,567 kg' is not a number; write the number"),
-    ("a,b\n1,2020-01-31\n", r"'2020-01-31' is a date, .*; say dates=\['b'\]"),
-    ("a,b\n1,31.12.2020 10:00\n", r"is a date, to be counted in days or left out; say dates=\['b'\]"),
-    ("a,b\n1,Berlin\n", r"'Berlin' is not a number; write the numbers, or leave the column out; say drop=\['b'\]"),
+    ("a,b\n1,2020-01-31\n", r"'2020-01-31' is a date, .*; pass dates=\['b'\]"),
+    ("a,b\n1,31.12.2020 10:00\n", r"is a date, to be counted in days or left out; pass dates=\['b'\]"),
+    ("a,b\n1,Berlin\n", r"'Berlin' is not a number; write the numbers, or leave the column out; pass drop=\['b'\]"),
     ("a,b\n1,12%\n", "'12%' is not a number; write the number without its unit, or leave the column out"),
     ("a,b\n1,2,3\n", "line 2: 3 cells where the first line has 2; name the column of row labels"),
-    ("a,b\nJosé,1\n".encode("latin-1"), r"byte 0xe9 in line 2; say encoding='latin-1'"),
-    ("a,b\n1,2\n".encode("utf-16-le"), r"NUL characters; say encoding='utf-16'"),
+    ("a,b\nJosé,1\n".encode("latin-1"), r"byte 0xe9 in line 2; pass encoding='latin-1'"),
+    ("a,b\n1,2\n".encode("utf-16-le"), r"NUL characters; pass encoding='utf-16'"),
     (b"PK\x03\x04rest", "not text but an Excel workbook"),
     (b"PAR1rest", "not text but a Parquet file"),
     (b"\x1f\x8b\x08broken", "is a damaged gzip file"),
@@ -202,7 +202,7 @@ def test_unreadable_tables_are_refused_with_the_line(tmp_path, text, message):
 
 @cases(
     ("text", "options", "message"),
-    ("a;b\n1.5;2\n", {"decimal": ","}, "'1.5' is not a number; its decimal mark is a point; say decimal='.'"),
+    ("a;b\n1.5;2\n", {"decimal": ","}, "'1.5' is not a number; its decimal mark is a point; pass decimal='.'"),
     ("a;b\n1;2\n", {"decimal": ",", "delimiter": ","}, "cannot be both delimiter and decimal mark"),
     ("a;b\n1;2\n", {"decimal": "dot"}, "decimal must be"),
     ("a;b\n1;2\n", {"decimal": ",", "thousands": ","}, "',' cannot separate thousands and be the decimal mark"),
@@ -294,7 +294,7 @@ def test_what_a_graph_does_not_say_the_names_of_the_caller_do(text, asked, names
     ("g.csv", '{"names": ["a", "a"], "edges": []}', "two columns are called 'a'"),
     ("g.csv", "0,1\n0,0\n", "2 variables that are not a, b, c"),
     ("g.csv", "a,b,d\n0,1,0\n0,0,0\n1,1,0\n", "3 variables that are not a, b, c"),
-    ("g.csv", ",a,b\na,0,1\nc,0,0\n", "line 3: the row is labelled 'c' where the columns say 'b'"),
+    ("g.csv", ",a,b\na,0,1\nc,0,0\n", "line 3: the row is labelled 'c', the column 'b'"),
     ("g.json", "[]", "is not a graph in JSON"),
     ("g.json", "{", "is not a graph in JSON"),
     ("g.json", '{"names": ["a"]}', "is not a graph in JSON"),
@@ -480,10 +480,10 @@ def test_labels_of_rows_are_read_beside_the_variables(caplog):
     assert (who, when) == (["NA", "bo", "al"], ["day 1", "day 2", "day 3"])
     assert table.columns == ["dose", "answer"]
     np.testing.assert_array_equal(table.values, [[1, 2], [3, 4], [5, np.nan]])
-    with pytest.raises(ValueError, match="column 'answer' says nothing in row 3; fill the cell or delete the row"):
+    with pytest.raises(ValueError, match="column 'answer' is empty in row 3; fill the cell or delete the row"):
         read_with_labels(io.BytesIO(content), ["answer"], drop=["who", "when"])
     nameless = b"who,dose\nal,1\n,2\nbo,3\n,4\n"
-    with pytest.raises(ValueError, match="column 'who' says nothing in 2 rows, first in row 2"):
+    with pytest.raises(ValueError, match="column 'who' is empty in 2 rows, first in row 2"):
         read_with_labels(io.BytesIO(nameless), ["who"])
     with caplog.at_level("INFO", "icdh.files"):
         table, (who,) = read_with_labels(io.BytesIO(nameless), ["who"], gaps=True)

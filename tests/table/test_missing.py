@@ -313,7 +313,7 @@ def test_declared_codes_are_gaps_and_others_are_named_once(estimator):
         estimator().as_table(table).warn()
     (said,) = (str(warning.message) for warning in caught)
     assert "-999 in 4 rows of 'a', 4 rows of 'b'; if they" in said
-    assert said.endswith("say missing_values=[-999], if not say missing_values=[]")
+    assert said.endswith("pass missing_values=[-999] to take them for gaps, or missing_values=[] to keep them")
 
 
 def test_markers_are_gaps_beside_numbers_and_among_labels_and_labels_that_differ_by_case_alone_are_named():
