@@ -1,6 +1,6 @@
 """Warnings of the estimators about tables: unusual units, computed columns, numbers of rows and units, dependence."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from icdh._ground.labels import listed, plural
 from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import MOST_SORTED, alike_in_units, dependence, ranks_of
 from icdh._table.categories import MOST_LABELS
-from icdh._table.computed import dummies, sums_and_ratios
+from icdh._table.computed import Computed, dummies, sums_and_ratios
 from icdh._table.kinds import FEW_VALUES
 from icdh._table.table import Table
 from icdh.exceptions import DataWarning, option, warn
@@ -27,26 +27,43 @@ def warn_about_fit(model: StructuralModel, table: Table) -> None:
     table : Table
         The columns. Rows that it knows to depend on one another, and columns that a threshold gives, are not named.
     """
+    for message in _doubts(model, table):
+        warn(message, DataWarning)
+
+
+def _doubts(model: StructuralModel, table: Table) -> Iterator[str]:
     values, names = model.scaled(table), table.names
     joined = np.flatnonzero(model.adjacency.any(axis=0) | model.adjacency.any(axis=1)).tolist()
     numbering = [k for k in joined if k not in table.categories and _numbers_rows(table.values[k])]
     if numbering:
-        found = [repr(names[k]) for k in numbering]
-        warn(
-            f"{plural(found, 'column')} that may number the rows: {listed(found)}; the order in which rows are stored "
-            f"causes nothing: drop {'them' if len(found) > 1 else 'it'}, and pass {option('sequence', True)} if that "
-            "order is time",
-            DataWarning,
+        them = "them" if len(numbering) > 1 else "it"
+        yield (
+            f"{plural(numbering, 'column')} that may number the rows: {listed(repr(names[k]) for k in numbering)}; the "
+            f"order in which rows are stored causes nothing: drop {them}, and pass {option('sequence', True)} if that "
+            "order is time"
         )
-    computed = _warn_about_computed_columns(table, numbering)
+    sets = dummies(table.values)
+    sums = _sums(table, numbering, sets)
+    if sets:
+        listing = "; ".join(listed(repr(names[k]) for k in members) for members in sets)
+        yield (
+            f"columns of which one alone is 1 in a row, as dummies of a label are: {listing}: edges among them are no "
+            "causes; pass the label itself, as one column"
+        )
+    if sums:
+        listing = "; ".join(f"{names[k]!r} (of {', '.join(repr(names[i]) for i in parts)})" for k, parts in sums)
+        yield (
+            f"column(s) that are sums or multiples of others, or products or ratios, but for rounding: {listing}: a "
+            "model of noise does not identify the direction of their edges; drop columns computed from others"
+        )
     if model.kinds is not None:
-        _warn_about_determined_columns(model, table, values, computed)
+        yield from _determined_columns(model, table, values, {k for k, _ in sums}.union(*sets))
     if table.related is None:
         related = dependence(table.values, model.standardised_residuals(values[:, :MOST_SORTED]))
         if related is not None:
-            warn(related.message(names, table.n_observations), DataWarning)
+            yield related.message(names, table.n_observations)
         named = {*numbering, *([] if related is None else related.columns)}
-        _warn_about_units(table, [k for k in joined if k not in named])
+        yield from _units(table, [k for k in joined if k not in named])
 
 
 def _numbers_rows(column: Floats) -> bool:
@@ -58,37 +75,17 @@ def _numbers_rows(column: Floats) -> bool:
     return evenly or (steps.size >= LONG and not (column % 1.0).any())
 
 
-def _warn_about_computed_columns(table: Table, others: Sequence[int]) -> set[int]:
-    """Name dummies, sums and ratios, none of which has to do with other columns, and return their positions."""
-    names, varying = table.names, np.flatnonzero(table.varying)
-    numbers = [n for n in varying.tolist() if n not in table.categories and n not in others]
+def _sums(table: Table, others: Sequence[int], sets: list[list[int]]) -> list[Computed]:
+    """Return sums and ratios among columns of numbers, without sets of dummies, repeated columns and some others."""
+    numbers = [n for n in np.flatnonzero(table.varying).tolist() if n not in table.categories and n not in others]
     first = {table.values[n].tobytes(): n for n in reversed(numbers)}  # `Table.warn` names columns that repeat others
-    sets = dummies(table.values)
-    members = {k for found in sets for k in (found.column, *found.parts)}
-    if sets:
-        listing = "; ".join(listed(repr(names[k]) for k in (found.column, *found.parts)) for found in sets)
-        warn(
-            f"columns of which one alone is 1 in a row, as dummies of a label are: {listing}: edges among them are no "
-            "causes; pass the label itself, as one column",
-            DataWarning,
-        )
-    sums = list(sums_and_ratios(table.values, sorted(set(first.values()) - members)))
-    if sums:
-        listing = "; ".join(
-            f"{names[found.column]!r} (of {', '.join(repr(names[k]) for k in found.parts)})" for found in sums
-        )
-        warn(
-            f"column(s) that are sums or multiples of others, or products or ratios, but for rounding: {listing}: a "
-            "model of noise does not identify the direction of their edges; drop columns computed from others",
-            DataWarning,
-        )
-    return members | {found.column for found in sums}
+    return list(sums_and_ratios(table.values, sorted(set(first.values()).difference(*sets))))
 
 
-def _warn_about_determined_columns(model: StructuralModel, table: Table, values: Floats, named: set[int]) -> None:
+def _determined_columns(model: StructuralModel, table: Table, values: Floats, named: set[int]) -> Iterator[str]:
     from icdh._node_model._kernels import VARIANCE_FLOOR
 
-    found = []
+    determined = []
     for k, (name, conditional) in enumerate(zip(model.names, model.conditionals, strict=True)):
         inputs = conditional.inputs.tolist()
         # `Table.warn` names the cuts
@@ -96,32 +93,32 @@ def _warn_about_determined_columns(model: StructuralModel, table: Table, values:
             continue
         _, deviation = conditional.mean_and_scale(values)
         if np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
-            found.append(f"{name!r} (by {', '.join(repr(model.names[k]) for k in inputs)})")
-    if found:
-        warn(
-            f"{plural(found, 'column')} determined by others up to a hundredth of the spread: {'; '.join(found)}: a "
-            "model of noise does not identify the direction of these edges; drop columns computed from others",
-            DataWarning,
+            determined.append(f"{name!r} (by {', '.join(repr(model.names[k]) for k in inputs)})")
+    if determined:
+        yield (
+            f"{plural(determined, 'column')} determined by others up to a hundredth of the spread: "
+            f"{'; '.join(determined)}: a model of noise does not identify the direction of these edges; drop columns "
+            "computed from others"
         )
 
 
-def _warn_about_units(table: Table, joined: Sequence[int]) -> None:
+def _units(table: Table, joined: Sequence[int]) -> Iterator[str]:
     """Name columns with edges that hold whole numbers of which each seems to name a person or a place."""
-    values, found = table.values, []
-    ranks = ranks_of(values[joined])
-    for k in joined:
-        is_whole = k not in table.categories and not (values[k] % 1.0).any()
-        if is_whole and FEW_VALUES < table.n_distinct(k) <= table.n_observations / 2:
-            found += [k] if alike_in_units(ranks, values[k]).any() else []
-    if found:
-        name = table.names[found[0]]
-        is_label = table.n_distinct(found[0]) <= MOST_LABELS
-        as_labels = f"pass {option('kinds', {name: 'categorical'})} or " if is_label else ""
-        warn(
-            f"whole numbers that may be codes of persons or places: {listed(repr(table.names[k]) for k in found)}, "
+    ranks = ranks_of(table.values[joined])
+
+    def names_units(k: int) -> bool:
+        is_whole = k not in table.categories and not (table.values[k] % 1.0).any()
+        repeats = is_whole and FEW_VALUES < table.n_distinct(k) <= table.n_observations / 2
+        return repeats and bool(alike_in_units(ranks, table.values[k]).any())
+
+    if units := list(filter(names_units, joined)):
+        name = table.names[units[0]]
+        is_label = table.n_distinct(units[0]) <= MOST_LABELS
+        as_labels = f"{option('kinds', {name: 'categorical'})} or " if is_label else ""
+        yield (
+            f"whole numbers that may be codes of persons or places: {listed(repr(table.names[k]) for k in units)}, "
             "since rows of one number are alike and those of the next are not; if so, "
-            f"{as_labels or 'pass '}{option('groups', name)}",
-            DataWarning,
+            f"pass {as_labels}{option('groups', name)}"
         )
 
 

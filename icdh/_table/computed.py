@@ -15,7 +15,7 @@ MOST_ROWS, MOST_COLUMNS = 2000, 500  # that are compared
 
 
 class Computed(NamedTuple):
-    """A column that others give, by their positions; of dummies, the first and the others.
+    """A column that others give, by their positions.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Computed(NamedTuple):
     parts: list[int]
 
 
-def dummies(values: Floats) -> list[Computed]:
+def dummies(values: Floats) -> list[list[int]]:
     """Return sets of columns of zeros and ones of which at most one is one in a row, as dummies of a label are.
 
     Parameters
@@ -49,7 +49,7 @@ def dummies(values: Floats) -> list[Computed]:
                 taken += values[k]
         left = [k for k in left if k not in members]
         if len(members) > 2 or (len(members) == 2 and taken.all()):
-            sets.append(Computed(members[0], members[1:]))
+            sets.append(members)
     return sets
 
 
@@ -72,11 +72,10 @@ def sums_and_ratios(values: Floats, varying: Sequence[int]) -> Iterator[Computed
         steps = {k: _step(part[k]) for k in columns}
         shown = np.log(part[columns]) if takes_logs else part[columns]
         roundings = np.array([np.sqrt(np.mean((steps[k] / part[k]) ** 2)) if takes_logs else steps[k] for k in columns])
-        for found in _given_by_others(shown, roundings):
-            computed = Computed(columns[found.column], [columns[k] for k in found.parts])
-            if computed.column not in seen:
-                seen.add(computed.column)
-                yield computed
+        for place, parts in _given_by_others(shown, roundings):
+            if columns[place] not in seen:
+                seen.add(columns[place])
+                yield Computed(columns[place], [columns[k] for k in parts])
 
 
 def _given_by_others(values: Floats, steps: Floats) -> Iterator[Computed]:

@@ -166,11 +166,11 @@ def test_dates_as_spreadsheets_write_them(tmp_path, cells, days):
     ("cells", "said"),
     (
         ["01/02/1970", "02/01/1970"],
-        "column 'when': the order of day and month in dates such as '01/02/1970' is ambiguous",
+        "the order of day and month in dates such as '01/02/1970' is ambiguous",
     ),
     (
         ["31/01/1970", "01/31/1970"],
-        "column 'when': the order of day and month in dates such as '31/01/1970' is ambiguous",
+        "the order of day and month in dates such as '31/01/1970' is ambiguous",
     ),
     (["1.1.1970", "32.1.1970"], "line 3, column 'when': '32.1.1970' is no date such as 2024-03-31 or 31.03.2024"),
     (["1.1.1970", "13/13/1970"], "line 3, column 'when': '13/13/1970' is no date"),

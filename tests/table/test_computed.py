@@ -53,8 +53,8 @@ def test_dummies_are_named_and_independent_columns_are_not():
     label = RNG.choice(3, N, p=[0.5, 0.3, 0.2])
     a, b, c = (label == k for k in range(3))
     free, rare = RNG.random(N) < 0.3, RNG.random(N) < 0.01
-    assert [(own.column, own.parts) for own in dummies(np.array([a, free, b, c], dtype=float))] == [(0, [2, 3])]
-    assert [(own.column, own.parts) for own in dummies(np.array([a, free, ~a], dtype=float))] == [(0, [2])]
+    assert dummies(np.array([a, free, b, c], dtype=float)) == [[0, 2, 3]]
+    assert dummies(np.array([a, free, ~a], dtype=float)) == [[0, 2]]
     assert dummies(np.array([a, b, free], dtype=float)) == []  # two of three, as any two rare states may be
     assert dummies(np.array([rare, a & ~rare, free & ~rare], dtype=float)) == []  # no chance to be seen together
 
