@@ -48,7 +48,7 @@ def test_a_first_column_without_a_name_labels_the_rows_and_that_is_said(head, ro
 def test_kinds_of_columns_that_are_left_out_are_refused_in_words(chain_file, shown):
     for left_out in (["--drop", "a"], ["--columns", "b", "c"]):
         code, _, said = shown("fit", chain_file, *left_out, "--kinds", "a=ordinal")
-        assert (code, "--kinds says of 'a', which --drop or --columns leaves out" in said) == (2, True)
+        assert (code, "--kinds names 'a', which --drop or --columns leaves out" in said) == (2, True)
 
 
 def test_check_and_report_of_a_saved_model_read_its_columns_alone(chain_file, printed):
@@ -171,8 +171,6 @@ def test_the_time_that_is_asked_for_bounds_resamples_and_posterior():
     search, seen = HNMSearch(hidden_units=2, column_transform="none"), []
     with pytest.raises(TimeoutError, match="were over before the evidence of all families was known"):
         posterior(HNMSearch(hidden_units=2, column_transform="none").fit(np.hstack([X, X[::-1]])), max_seconds=1e-9)
-    in_no_time = posterior(HNMSearch(hidden_units=2).fit(X), max_seconds=1e-9)  # the search has fitted all families
-    np.testing.assert_allclose(in_no_time.weights.sum(), 1.0)
     with pytest.raises(TimeoutError, match="after 0 of 5"):
         bootstrap(HNMSearch(hidden_units=2), X, 5, max_seconds=1e-9)
 

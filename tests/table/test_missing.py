@@ -312,7 +312,7 @@ def test_declared_codes_are_gaps_and_others_are_named_once(estimator):
     with pytest.warns(DataWarning) as caught:
         estimator().as_table(table).warn()
     (said,) = (str(warning.message) for warning in caught)
-    assert "-999 in 4 rows of 'a', 4 rows of 'b'; if they" in said
+    assert "-999 in 4 rows of 'a', 4 rows of 'b'; pass" in said
     assert said.endswith("pass missing_values=[-999] to take them for gaps, or missing_values=[] to keep them")
 
 
