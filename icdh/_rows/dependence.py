@@ -58,11 +58,12 @@ class Dependence(NamedTuple):
     def message(self, names: Sequence[Hashable], n_rows: int) -> str:
         """Return a message that names the columns, of a table of these names and so many rows, and the remedy."""
         columns = listed(repr(names[k]) for k in self.columns)
-        size = f"the effective sample size is about {self.n_independent}"
-        of_edges = size.replace(" is", " for edges among them is")
+        size = f"is about {self.n_independent}"
+        of_edges = f"the effective sample size for edges among them {size}"
         return {
-            "copies": f"{n_rows} rows hold {self.n_independent} different ones: {size}, and copies make edges and "
-            f"intervals too certain; drop them, or pass {option('groups')} with one label for all copies of a row",
+            "copies": f"{n_rows} rows hold {self.n_independent} different ones: the effective sample size {size}, and "
+            f"copies make edges and intervals too certain; drop them, or pass {option('groups')} with one label for "
+            "all copies of a row",
             "units": f"columns {columns} hold {self.n_independent} different combinations in {n_rows} rows, as if "
             f"several rows came from each person or place: {of_edges}; pass {option('groups')} with one label a "
             "person, or keep one row a person",
@@ -160,10 +161,10 @@ def repeats(values: Floats) -> Dependence | None:
     return Dependence("copies" if is_copied else "units", columns.tolist(), n_distinct)
 
 
-def alike_in_units(ranks: Floats, column: Floats) -> Mask:
+def alike_in_units(ranks: Floats, column: Cells, least: float = LEAST_LINK) -> Mask:
     """Return which columns, given as ranks, (N, M), are alike in rows that share a value of a column, (M,)."""
     correlations, deviations = Relation.of_equal(column).resemblance(ranks)
-    alike: Mask = (correlations > LEAST_LINK) & (deviations > DEVIATIONS)
+    alike: Mask = (correlations > least) & (deviations > DEVIATIONS)
     return alike
 
 
@@ -214,14 +215,9 @@ def _rows_repeat(values: Floats) -> bool:
     values = values[:, :: -(-values.shape[1] // MOST_SORTED)]
     if len(values) < 3:  # two identify a row, and the third agrees
         return False
-    return all(_alike(np.delete(values, k, axis=0), column) for k, column in enumerate(values))
-
-
-def _alike(others: Floats, column: Floats) -> bool:
-    """Return whether a column, shape (M,), is alike in rows that are equal in others, shape (k, M)."""
-    _, codes = np.unique(others, axis=1, return_inverse=True)
-    correlations, deviations = Relation.of_equal(codes.ravel()).resemblance(ranks_of(column[np.newaxis]))
-    return bool(correlations[0] > LEAST_COPIES and deviations[0] > DEVIATIONS)
+    others = (np.unique(np.delete(values, k, axis=0), axis=1, return_inverse=True)[1] for k in range(len(values)))
+    ranks = ranks_of(values)[:, np.newaxis]
+    return all(alike_in_units(own, rows.ravel(), LEAST_COPIES)[0] for own, rows in zip(ranks, others, strict=True))
 
 
 def _linked(values: Floats) -> Integers:
