@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from harness import Results, interleaved, summary
 
-from icdh._ground.parallel import single_blas_thread
+from icdh._utils.parallel import single_blas_thread
 from icdh.knowledge import EdgeRules
 from icdh.network import initial_weights
 from icdh.two_phase.objective import NetworkObjective, Problem

@@ -22,7 +22,7 @@ import numpy as np
 from harness import Results, cpu_limit, summary
 
 from icdh import ICDH, simulate
-from icdh._ground.parallel import single_blas_thread
+from icdh._utils.parallel import single_blas_thread
 from icdh.acyclicity import acyclicity
 from icdh.exceptions import import_extra
 from icdh.graphs import break_cycles, threshold

@@ -18,8 +18,8 @@ from harness import Results, summary
 
 from icdh import HNMSearch, simulate
 from icdh._estimators.graph_search import family_evidence
-from icdh._ground.clock import Clock
-from icdh._ground.parallel import single_blas_thread
+from icdh._utils.clock import Clock
+from icdh._utils.parallel import single_blas_thread
 
 
 def main():

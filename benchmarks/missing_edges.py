@@ -20,7 +20,7 @@ from harness import Results
 from search_speed import table
 
 from icdh import HNMSearch
-from icdh._ground.parallel import single_blas_thread
+from icdh._utils.parallel import single_blas_thread
 from icdh.graphs import reachability
 from icdh.search.moves import parents_matrix, toggled
 

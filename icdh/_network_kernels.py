@@ -8,7 +8,7 @@ Every product with the inputs of a node is unrolled by four, which saves three o
 
 import numpy as np
 
-from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, exp, kernel
+from icdh._utils.jit import CONTRACT, REASSOCIATE, ROWS, exp, kernel
 
 
 # What kernels know of the activation s = sigmoid(z): these three, and the last line of `activate`.

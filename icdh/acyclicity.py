@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, TableLike
 from icdh._table.arguments import square_of
+from icdh._utils.arrays import Floats, TableLike
 
 __all__ = ["acyclicity"]
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._ground.arrays import Floats, Foreign, Mask
-from icdh._ground.checks import as_float
-from icdh._ground.labels import printable, texts
+from icdh._utils.arrays import Floats, Foreign, Mask
+from icdh._utils.checks import as_float
+from icdh._utils.labels import printable, texts
 from icdh.exceptions import import_extra
 
 if TYPE_CHECKING:

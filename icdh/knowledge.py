@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.checks import aligned
-from icdh._ground.labels import did_you_mean, listed
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.checks import aligned
+from icdh._utils.labels import did_you_mean, listed
 from icdh.exceptions import import_extra
 
 __all__ = ["Knowledge"]

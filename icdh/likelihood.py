@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask, TableLike
-from icdh._ground.density import LOG_SQRT_2PI, gaussian_nll
 from icdh._table.arguments import rows_beside, scale_beside
+from icdh._utils.arrays import Floats, Mask, TableLike
+from icdh._utils.density import LOG_SQRT_2PI, gaussian_nll
 from icdh.network import LARGEST_LOG_FLOOR, Weights, checked_features, node_inputs, outputs
 
 __all__ = ["nll", "nll_and_gradient"]

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._ground.checks import Choice, Number
+from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.checks import Choice, Number
 from icdh.exceptions import MissingExtraError, import_extra
 from icdh.graphs import check_graph, is_dag
 from icdh.graphs import threshold as thresholded

@@ -35,9 +35,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask, TableLike
-from icdh._ground.checks import Flag, Number
 from icdh._table.arguments import array_of, observations_of
+from icdh._utils.arrays import Floats, Integers, Mask, TableLike
+from icdh._utils.checks import Flag, Number
 from icdh.exceptions import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["Weights", "forward", "initial_weights"]

@@ -17,15 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._ground.arrays import Floats, Integers, RandomState
-from icdh._ground.checks import Number, random_generator
-from icdh._ground.entropy import default_spacing, vasicek_entropy, without_ties
-from icdh._ground.result import Result
 from icdh._node_model.evidence import fit_node
 from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array
 from icdh._table.kinds import FEW_VALUES, point_mass
 from icdh._table.table import Table, mean_and_deviation, rows_by_content
+from icdh._utils.arrays import Floats, Integers, RandomState
+from icdh._utils.checks import Number, random_generator
+from icdh._utils.entropy import default_spacing, vasicek_entropy, without_ties
+from icdh._utils.result import Result
 from icdh.exceptions import DataWarning, warn
 from icdh.files import LabelledTable
 from icdh.knowledge import Knowledge

@@ -5,8 +5,8 @@ import sys
 import threading
 import time
 
-from icdh._ground.clock import Clock
-from icdh._ground.labels import counted
+from icdh._utils.clock import Clock
+from icdh._utils.labels import counted
 
 FIRST, BEAT = 1.0, 2.0  # seconds until the first line on a terminal, and between lines
 SILENCE = 10.0  # seconds between lines elsewhere

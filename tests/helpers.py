@@ -97,7 +97,7 @@ IMPATIENT = """
 import sys
 from icdh import cli
 from icdh._hidden_causes.search import HiddenCauseSearch
-from icdh._ground import compilation as _compilation
+from icdh._utils import compilation as _compilation
 _compilation.watch.patience = 0.01
 sys.exit(cli.main(sys.argv[1:]))
 """

@@ -15,9 +15,6 @@ from icdh._effect.result import Curve, Effect
 from icdh._effect.sample import Estimate, Sample, robustness_value, strongest_covariate
 from icdh._effect.slope import Slope
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.arrays import ByColumn, Floats, Integers, RandomState, TableLike
-from icdh._ground.checks import Choice, random_generator
-from icdh._ground.labels import listed, printable, variable_index
 from icdh._model.effects import Contrast, contrasts_of, outcomes_of, shown
 from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
@@ -26,6 +23,9 @@ from icdh._table.categories import Label
 from icdh._table.kinds import FEW_VALUES
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._table.table import Table, mean_and_deviation, rows_by_content, said_of_gaps
+from icdh._utils.arrays import ByColumn, Floats, Integers, RandomState, TableLike
+from icdh._utils.checks import Choice, random_generator
+from icdh._utils.labels import listed, printable, variable_index
 from icdh.exceptions import DataWarning, option, warn
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.posterior import posterior

@@ -32,8 +32,8 @@ from functools import cached_property
 import numpy as np
 
 from icdh._effect.sample import ENOUGH, Estimate, Sample, clustered_error, effective_rows
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.labels import counted
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.labels import counted
 
 FEWEST = 10.0  # effective rows
 MOST_OF_ONE, LEAST_SHARE = 0.05, 0.1  # of the weights of a value; of the rows

@@ -5,8 +5,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.arrays import Floats
-from icdh._ground.labels import listed, printable
+from icdh._utils.arrays import Floats
+from icdh._utils.labels import listed, printable
 from icdh.exceptions import option
 from icdh.knowledge import Knowledge
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from icdh import graphs
 from icdh._effect.sample import Estimate
-from icdh._ground.arrays import Floats, Mask
+from icdh._utils.arrays import Floats, Mask
 
 LEAST_PROBABILITY = 1e-3  # of all sets of parents that are left out together
 

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import NamedTuple
 
-from icdh._ground.arrays import Floats, Foreign
-from icdh._ground.labels import aligned, listed, printable
-from icdh._ground.result import Result
-from icdh._ground.shell import shell
 from icdh._model.effects import shown
+from icdh._utils.arrays import Floats, Foreign
+from icdh._utils.labels import aligned, listed, printable
+from icdh._utils.result import Result
+from icdh._utils.shell import shell
 
 
 class Interval(NamedTuple):

@@ -27,7 +27,7 @@ import numpy as np
 
 from icdh._effect.result import Strength
 from icdh._effect.splines import Splines, demeaned, standardised, sums_of
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._utils.arrays import Floats, Integers, Mask
 
 N_FOLDS = 10
 N_SPLITS, FEW_ROWS = 2, 2000  # of more rows one split will do

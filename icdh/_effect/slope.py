@@ -36,7 +36,7 @@ import numpy as np
 from icdh._effect.result import Curve, Interval
 from icdh._effect.sample import ENOUGH, Estimate, Sample, effective_rows
 from icdh._effect.splines import demeaned, natural_spline, spline_knots, sums_of
-from icdh._ground.arrays import Floats
+from icdh._utils.arrays import Floats
 
 LEAST_LEFT = 0.02  # share of the cause's variance that covariates leave
 LEAST = 1e-9  # of it, rounding aside

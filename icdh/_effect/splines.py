@@ -23,8 +23,8 @@ from copy import copy
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._table.transforms import is_heavy_tailed, normal_scores
+from icdh._utils.arrays import Floats, Integers, Mask
 
 PENALTIES = np.geomspace(1e-2, 1e6, 17)
 UNDERSMOOTHING = 4  # steps of these penalties

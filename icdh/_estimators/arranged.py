@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._rows.related import RelatedRows
 from icdh._table.experiments import Design
 from icdh._table.kinds import KINDS, point_masses
 from icdh._table.table import Scaling, Table, rows_by_content
+from icdh._utils.arrays import Floats, Integers, Mask
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights
 from icdh.search.moves import Move

@@ -15,8 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from icdh._estimators.data_warnings import warn_about_density
 from icdh._estimators.imputation import MISSING, fit_to_imputed, without_gaps
-from icdh._ground.arrays import Floats, Foreign, RandomState, TableLike
-from icdh._ground.checks import (
+from icdh._model.structural import About, StructuralModel
+from icdh._node_model import NOISE_DISTRIBUTIONS
+from icdh._table.experiments import Design, InterventionsLike
+from icdh._table.missing_codes import Declared, says_none
+from icdh._table.relations import Groups, with_relations, without_copies, without_groups
+from icdh._table.table import Table
+from icdh._table.transforms import TRANSFORMS
+from icdh._utils.arrays import Floats, Foreign, RandomState, TableLike
+from icdh._utils.checks import (
     Choice,
     Flag,
     Number,
@@ -27,15 +34,8 @@ from icdh._ground.checks import (
     parameter,
     random_generator,
 )
-from icdh._ground.clock import Clock
-from icdh._ground.parallel import single_blas_thread
-from icdh._model.structural import About, StructuralModel
-from icdh._node_model import NOISE_DISTRIBUTIONS
-from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.missing_codes import Declared, says_none
-from icdh._table.relations import Groups, with_relations, without_copies, without_groups
-from icdh._table.table import Table
-from icdh._table.transforms import TRANSFORMS
+from icdh._utils.clock import Clock
+from icdh._utils.parallel import single_blas_thread
 from icdh._version import __version__
 from icdh.exceptions import NotFittedError, warn
 from icdh.knowledge import EdgeRules, Knowledge

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
-from icdh._ground.labels import listed, plural
 from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import MOST_SORTED, alike_in_units, dependence, ranks_of
 from icdh._table.categories import MOST_LABELS
 from icdh._table.computed import Computed, dummies, sums_and_ratios
 from icdh._table.kinds import FEW_VALUES
 from icdh._table.table import Table
+from icdh._utils.arrays import Floats
+from icdh._utils.labels import listed, plural
 from icdh.exceptions import DataWarning, option, warn
 
 LONG = 100  # rows of a table from which whole numbers that rise from row to row are no accident

@@ -9,15 +9,15 @@ import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
-from icdh._ground.arrays import Floats, Integers
-from icdh._ground.checks import n_workers
-from icdh._ground.clock import Clock, OutOfTime
 from icdh._node_model.columns import Columns
 from icdh._node_model.confounded import ConfoundedFit
 from icdh._node_model.families import Families
 from icdh._node_model.score import FamilyScore, WholeScore
-from icdh._node_model.without_fits import TableGains, lingam_order
+from icdh._node_model.screening import TableGains, lingam_order
 from icdh._table.transforms import TRANSFORMS
+from icdh._utils.arrays import Floats, Integers
+from icdh._utils.checks import n_workers
+from icdh._utils.clock import Clock, OutOfTime
 from icdh.exceptions import option
 from icdh.knowledge import EdgeRules
 from icdh.search.climb import Climber

@@ -11,16 +11,16 @@ import numpy as np
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator, SearchSettings
 from icdh._estimators.data_warnings import warn_about_fit
-from icdh._ground.arrays import ByColumn, Mask, TableLike
-from icdh._ground.checks import random_generator, settings_of
-from icdh._ground.clock import Clock
-from icdh._ground.parallel import deferred_interrupts
 from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.kinds import KINDS, point_masses
 from icdh._table.table import Scaling, Table
+from icdh._utils.arrays import ByColumn, Mask, TableLike
+from icdh._utils.checks import random_generator, settings_of
+from icdh._utils.clock import Clock
+from icdh._utils.parallel import deferred_interrupts
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
 from icdh.knowledge import EdgeRules, Knowledge
 from icdh.search.moves import Move

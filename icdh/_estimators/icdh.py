@@ -10,14 +10,14 @@ import numpy as np
 
 from icdh._estimators.base import CausalGraphEstimator, TwoPhaseSettings
 from icdh._estimators.data_warnings import warn_about_columns, warn_about_fit
-from icdh._ground.arrays import Floats
-from icdh._ground.checks import Choice, parameter, random_generator, settings_of
-from icdh._ground.clock import Clock
-from icdh._ground.labels import counted
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design
 from icdh._table.table import SCALINGS, Scaling, Table
+from icdh._utils.arrays import Floats
+from icdh._utils.checks import Choice, parameter, random_generator, settings_of
+from icdh._utils.clock import Clock
+from icdh._utils.labels import counted
 from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
 from icdh.graphs import AcyclicPart
 from icdh.network import Weights

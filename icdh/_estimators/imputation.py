@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.clock import Clock
-from icdh._ground.labels import counted, listed, plural
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import Conditional, nearest
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.kinds import KINDS
 from icdh._table.table import Table
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.clock import Clock
+from icdh._utils.labels import counted, listed, plural
 from icdh.exceptions import ConvergenceWarning, DataWarning, WarningList, collected_warnings, option, warn
 
 if TYPE_CHECKING:

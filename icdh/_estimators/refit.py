@@ -5,8 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from icdh._estimators.graph_search import TUNING, FoundGraph, HiddenCauses, family_evidence
-from icdh._ground.clock import Clock, OutOfTime
-from icdh._ground.parallel import single_blas_thread
 from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
 from icdh._node_model.confounded import ConfoundedConditional
@@ -15,6 +13,8 @@ from icdh._node_model.law import CONSTANT, Conditional
 from icdh._node_model.network import NodeNetwork, in_original_signs
 from icdh._node_model.response import Response
 from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore, quick_score
+from icdh._utils.clock import Clock, OutOfTime
+from icdh._utils.parallel import single_blas_thread
 from icdh.search.moves import Family, Graph, toggled
 
 

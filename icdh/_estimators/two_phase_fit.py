@@ -11,14 +11,14 @@ import numpy as np
 
 from icdh._estimators.arranged import ColumnOrder
 from icdh._estimators.base import TwoPhaseSettings
-from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._ground.checks import n_workers
-from icdh._ground.clock import Clock
-from icdh._ground.density import node_nll
-from icdh._ground.labels import counted
-from icdh._ground.parallel import in_parallel
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
+from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.checks import n_workers
+from icdh._utils.clock import Clock
+from icdh._utils.density import node_nll
+from icdh._utils.labels import counted
+from icdh._utils.parallel import in_parallel
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.knowledge import EdgeRules
 from icdh.network import NetworkConditional, Weights

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.jit import cholesky_in_place, cholesky_solve, kernel
 from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.jit import cholesky_in_place, cholesky_solve, kernel
 
 
 @kernel()

@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.confounded import Posterior, posterior
 from icdh._node_model.evidence import NodeFit
@@ -36,6 +35,7 @@ from icdh._node_model.gaussian import GaussianResponse, fit_linear
 from icdh._node_model.network import hidden_units_of, node_outputs
 from icdh._node_model.response import Response
 from icdh._node_model.score import FamilyScore
+from icdh._utils.arrays import Floats
 
 
 @dataclass(frozen=True)

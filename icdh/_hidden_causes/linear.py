@@ -25,10 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
 from icdh._hidden_causes._kernels import em_of_covariances
 from icdh._node_model.families import Families
-from icdh._node_model.without_fits import RIDGE
+from icdh._node_model.screening import RIDGE
+from icdh._utils.arrays import Floats, Mask
 
 
 @dataclass(frozen=True)

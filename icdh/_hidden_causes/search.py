@@ -32,13 +32,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Integers, Mask
-from icdh._ground.clock import OutOfTime
 from icdh._hidden_causes.district import Districts
 from icdh._hidden_causes.linear import LinearFit, LinearGraphs
 from icdh._node_model.confounded import ConfoundedFit
 from icdh._node_model.score import FamilyScore
-from icdh._node_model.without_fits import LinearGains
+from icdh._node_model.screening import LinearGains
+from icdh._utils.arrays import Integers, Mask
+from icdh._utils.clock import OutOfTime
 from icdh.exceptions import ArgumentValueError
 from icdh.knowledge import EdgeRules
 from icdh.search.climb import MIN_GAIN, Climber

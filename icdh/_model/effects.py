@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.arrays import ByColumn, Floats, RandomState
-from icdh._ground.checks import Number, random_generator
-from icdh._ground.labels import printable, variable_index
-from icdh._ground.shell import shell
 from icdh._model.hidden import parts
 from icdh._table.categories import Categories, Label
 from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
+from icdh._utils.arrays import ByColumn, Floats, RandomState
+from icdh._utils.checks import Number, random_generator
+from icdh._utils.labels import printable, variable_index
+from icdh._utils.shell import shell
 from icdh.exceptions import DataWarning, option, warn
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.arrays import Floats, Foreign
-from icdh._ground.labels import edge_lines, html_table, texts
 from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes
+from icdh._utils.arrays import Floats, Foreign
+from icdh._utils.labels import edge_lines, html_table, texts
 from icdh.exceptions import import_extra
 
 if TYPE_CHECKING:

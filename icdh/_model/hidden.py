@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask, TableLike
 from icdh._node_model.law import Conditional
 from icdh._table.table import Table
+from icdh._utils.arrays import Floats, Mask, TableLike
 from icdh.exceptions import ArgumentValueError, option
 
 if TYPE_CHECKING:

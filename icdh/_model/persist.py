@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union, get_args, get_origin, g
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.arrays import Cells
-from icdh._ground.atomic import replace_on_success
 from icdh._model.hidden import HiddenCause, is_confounded
 from icdh._node_model.law import (
     Conditional,
@@ -41,6 +39,8 @@ from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import LIBRARIES
 from icdh._table.kinds import KINDS
 from icdh._table.transforms import TRANSFORMS
+from icdh._utils.arrays import Cells
+from icdh._utils.atomic import replace_on_success
 from icdh._version import __version__
 from icdh.network import NetworkConditional
 

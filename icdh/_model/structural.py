@@ -17,11 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
-from icdh._ground.arrays import ByColumn, Floats, Foreign, Mask, Observations, RandomState, TableLike
-from icdh._ground.checks import Number, aligned, as_float, check_same_rows, random_generator
-from icdh._ground.density import mean_of_counted
-from icdh._ground.labels import listed, plural, variable_index
-from icdh._ground.shell import shell
 from icdh._model import effects as interventional
 from icdh._model import export
 from icdh._model import hidden as hidden_common
@@ -30,6 +25,11 @@ from icdh._node_model.law import SAME, Conditional, Noise, nearest
 from icdh._table.categories import Categories
 from icdh._table.frames import frame_of, index_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
+from icdh._utils.arrays import ByColumn, Floats, Foreign, Mask, Observations, RandomState, TableLike
+from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
+from icdh._utils.density import mean_of_counted
+from icdh._utils.labels import listed, plural, variable_index
+from icdh._utils.shell import shell
 from icdh.exceptions import DataWarning, option, warn
 
 if TYPE_CHECKING:

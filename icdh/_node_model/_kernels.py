@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, add_product, empty_block, exp, fill_product, kernel
+from icdh._utils.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, add_product, empty_block, exp, fill_product, kernel
 
 LOG_VARIANCE_LIMIT = 30.0
 VARIANCE_FLOOR = 1e-5

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from icdh._ground.jit import REASSOCIATE, cholesky_in_place, kernel
 from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._utils.jit import REASSOCIATE, cholesky_in_place, kernel
 
 LEAST_LEFT = 1e-6  # share of a further cause's variance that the others must leave of it
 

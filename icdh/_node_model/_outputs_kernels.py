@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 
-from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_product, empty_block, exp, fill_product, kernel
 from icdh._node_model._kernels import (
     LOG_VARIANCE_LIMIT,
     add_first_layer,
@@ -21,6 +20,7 @@ from icdh._node_model._kernels import (
     pair,
     pairs,
 )
+from icdh._utils.jit import CONTRACT, REASSOCIATE, ROWS, add_product, empty_block, exp, fill_product, kernel
 
 LEAST_GAP = 1e-300  # between thresholds
 LOGISTIC_DEVIATION = math.pi / math.sqrt(3.0)  # standard deviation of the standard logistic distribution

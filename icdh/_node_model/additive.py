@@ -25,13 +25,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
 from icdh._node_model._additive_kernels import fit_smooths
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
 from icdh._node_model.gaussian import LEAST_ROWS, RESOLVED, GaussianResponse
 from icdh._node_model.network import intercepts, n_weights
+from icdh._utils.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from functools import partial
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers
 from icdh._node_model.law import EQUAL_SHARES, DiscreteLaw
 from icdh._node_model.network import indicators, network_outputs
 from icdh._node_model.scoring import CodedResponse, Objective, Terms
+from icdh._utils.arrays import Floats, Integers
 
 GUMBEL_DEVIATION = math.pi / math.sqrt(6.0)  # standard deviation of the standard Gumbel distribution
 HALF_A_COUNT = 0.5  # added to every category's count: a subset of the observations may lack one

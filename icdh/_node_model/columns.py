@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._ground.entropy import cells, places
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import indicators
@@ -23,6 +21,8 @@ from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response
 from icdh._table.kinds import DECLARABLE
 from icdh._table.transforms import fit_transform, is_heavy_tailed, normal_scores
+from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.entropy import cells, places
 
 DRAWS = 3
 

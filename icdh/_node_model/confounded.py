@@ -22,12 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
-from icdh._ground.density import pointwise_nll
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Family
 from icdh._node_model.law import Conditional, Gaussian, Noise
 from icdh._node_model.response import Response
+from icdh._utils.arrays import Floats
+from icdh._utils.density import pointwise_nll
 
 
 class Posterior(NamedTuple):

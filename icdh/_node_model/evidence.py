@@ -32,10 +32,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dtrtri  # pyright: ignore[reportAttributeAccessIssue]
 
-from icdh._ground.arrays import Floats, Integers
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import cold_start
 from icdh._node_model.response import Response
+from icdh._utils.arrays import Floats, Integers
 
 
 class NodeFit(NamedTuple):

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.evidence import NodeFit, at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
@@ -18,6 +17,7 @@ from icdh._node_model.noise import PRICE, noise_gain
 from icdh._node_model.response import Density, Response
 from icdh._node_model.worth import Worth
 from icdh._rows.related import RelatedRows
+from icdh._utils.arrays import Floats, Integers, Mask
 
 Family = tuple[int, tuple[int, ...]]
 

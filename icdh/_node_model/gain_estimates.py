@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers
-from icdh._ground.jit import padded
 from icdh._node_model._kernels import add_products_of_features
+from icdh._utils.arrays import Floats, Integers
+from icdh._utils.jit import padded
 
 
 @dataclass(frozen=True)

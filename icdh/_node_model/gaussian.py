@@ -35,12 +35,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model._descent_kernels import node_fit
 from icdh._node_model._kernels import LOG_VARIANCE_LIMIT, VARIANCE_FLOOR, fill_outputs, fill_variance
 from icdh._node_model.law import NormalLaw
 from icdh._node_model.network import forward
 from icdh._node_model.response import Density, Minimiser, Response
+from icdh._utils.arrays import Floats, Integers, Mask
 
 LEAST_ROWS = 10  # observations for each weight: with fewer the criterion is no evidence
 RESOLVED = 1e-10  # eigenvalue of the correlations of causes: smaller ones are rounding

@@ -18,8 +18,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._ground.density import pointwise_nll
+from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.density import pointwise_nll
 
 SAME = 1e-6  # standard deviations of a column within which a value is a point mass: searches see single precision
 EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding

@@ -26,9 +26,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers
 from icdh._node_model._kernels import fill_hidden, node_forward
 from icdh._node_model.law import Law
+from icdh._utils.arrays import Floats, Integers
 
 SPLIT = 0.3  # standard deviation of the step between the halves of a unit
 

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import gammaln
 
-from icdh._ground.arrays import Floats
-from icdh._ground.entropy import negentropy, negentropy_deviation
 from icdh._node_model._kernels import student_scales
+from icdh._utils.arrays import Floats
+from icdh._utils.entropy import negentropy, negentropy_deviation
 
 PRICE = 0.008  # nats an observation; at 0.005 noise through a tanh still turns arrows
 DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)

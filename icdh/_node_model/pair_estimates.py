@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
 from icdh._node_model.gain_estimates import evidence_of_squares, orthonormal, with_large_effects
+from icdh._utils.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,13 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION
 from icdh._node_model.categorical import HALF_A_COUNT, covariances, log_softmax
 from icdh._node_model.gaussian import GaussianLaw, GaussianResponse
 from icdh._node_model.law import SAME, Law, Noise, NormalLaw, Uniform
 from icdh._node_model.response import Density
 from icdh._node_model.scoring import FittedByScoring, Terms
+from icdh._utils.arrays import Floats, Integers, Mask
 
 
 @dataclass(frozen=True)

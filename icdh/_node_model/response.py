@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
 from icdh._node_model.law import Law
+from icdh._utils.arrays import Floats, Integers, Mask
 
 if TYPE_CHECKING:
     from icdh._node_model.gaussian import GaussianResponse

@@ -23,15 +23,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
-from icdh._ground.clock import Clock
-from icdh._ground.parallel import map_on_threads
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model.additive import AdditiveModels
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import COLD, TUNING, Families, Family, Start
 from icdh._node_model.pair_estimates import Pair, misfit, pair_gains
-from icdh._node_model.without_fits import LinearGains
+from icdh._node_model.screening import LinearGains
+from icdh._utils.arrays import Floats
+from icdh._utils.clock import Clock
+from icdh._utils.parallel import map_on_threads
 
 QUICK_OBSERVATIONS = 2000  # that families without a fit are scored on when time is over
 Result = TypeVar("Result")

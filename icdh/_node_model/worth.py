@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
 from icdh._node_model.evidence import NodeFit, likelihood_and_cost
 from icdh._node_model.gaussian import LinearFit
 from icdh._rows.related import RelatedRows
+from icdh._utils.arrays import Floats, Mask
 
 if TYPE_CHECKING:
     from icdh._node_model.families import Families, Family

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Cells, Floats, Integers, Mask
-from icdh._ground.labels import listed
 from icdh._rows.related import RelatedRows
+from icdh._utils.arrays import Cells, Floats, Integers, Mask
+from icdh._utils.labels import listed
 from icdh.exceptions import option
 
 WINDOW, MOST_RELATED = 20, 4

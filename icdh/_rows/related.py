@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._utils.arrays import Floats, Integers, Mask
 
 
 @dataclass(frozen=True)

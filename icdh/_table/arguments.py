@@ -5,10 +5,10 @@ Kernels are compiled anew for every layout, type and write protection of an arra
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Foreign, Mask, TableLike
-from icdh._ground.checks import aligned, as_float, check_same_rows
 from icdh._table.frames import column_labels, columns_as_numbers, columns_of
 from icdh._table.table import LARGEST_SCALED_VALUE
+from icdh._utils.arrays import Floats, Foreign, Mask, TableLike
+from icdh._utils.checks import aligned, as_float, check_same_rows
 from icdh.exceptions import ArgumentTypeError, ArgumentValueError
 
 Shape = tuple[int | str, ...]

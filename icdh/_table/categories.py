@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
-from icdh._ground.arrays import Cells, Floats, Foreign
-from icdh._ground.labels import counted
+from icdh._utils.arrays import Cells, Floats, Foreign
+from icdh._utils.labels import counted
 from icdh.exceptions import option
 
 MISSING_TYPES = ("NoneType", "NAType", "NaTType")

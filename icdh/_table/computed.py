@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
+from icdh._utils.arrays import Floats
 
 # Shares of a column's spread that others leave: whatever rounding is, and if that explains it.
 EXACT, NEARLY = 0.01, 0.15

@@ -22,10 +22,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._ground.arrays import ByColumn, Floats, Integers, Mask
-from icdh._ground.checks import Number, aligned, as_float
-from icdh._ground.labels import listed, plural, variable_index
 from icdh._table.table import Table
+from icdh._utils.arrays import ByColumn, Floats, Integers, Mask
+from icdh._utils.checks import Number, aligned, as_float
+from icdh._utils.labels import listed, plural, variable_index
 from icdh.exceptions import DataWarning, option, warn
 from icdh.graphs import causal_order
 from icdh.knowledge import EdgeRules, variables_meant

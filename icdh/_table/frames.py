@@ -10,10 +10,10 @@ from os import PathLike
 
 import numpy as np
 
-from icdh._ground.arrays import Cells, Floats, Foreign, TableLike
-from icdh._ground.labels import default_names, variable_index
 from icdh._table.categories import ENCODE, MISSING_TYPES, Categories
 from icdh._table.missing_codes import Codes, Declared, codes_of
+from icdh._utils.arrays import Cells, Floats, Foreign, TableLike
+from icdh._utils.labels import default_names, variable_index
 from icdh.exceptions import MissingExtraError, import_extra
 
 NUMBERS = "biuf"  # the kinds of NumPy's types of real numbers

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers
 from icdh._table.categories import MOST_LABELS, Categories
+from icdh._utils.arrays import Floats, Integers
 
 FEW_VALUES = 10
 

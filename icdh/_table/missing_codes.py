@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
+from icdh._utils.arrays import Floats
 from icdh.exceptions import option
 
 Code: TypeAlias = float | str

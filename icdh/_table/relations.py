@@ -6,13 +6,13 @@ from typing import TypeGuard
 
 import numpy as np
 
-from icdh._ground.arrays import TableLike
-from icdh._ground.checks import check_same_rows
-from icdh._ground.labels import counted
 from icdh._rows.related import RelatedRows
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.frames import column_labels, without_column
 from icdh._table.table import Table
+from icdh._utils.arrays import TableLike
+from icdh._utils.checks import check_same_rows
+from icdh._utils.labels import counted
 
 Groups = Hashable | Iterable[Hashable] | None
 

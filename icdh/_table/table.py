@@ -12,14 +12,14 @@ from functools import cached_property
 
 import numpy as np
 
-from icdh._ground.arrays import ByColumn, Floats, Integers, Mask, TableLike
-from icdh._ground.checks import Choice
-from icdh._ground.labels import counted, plural, variable_index
 from icdh._rows.related import RelatedRows
 from icdh._table.categories import Categories
 from icdh._table.frames import columns_as_numbers, library_of
 from icdh._table.kinds import DECLARABLE, KINDS, guessed, point_mass
 from icdh._table.missing_codes import Declared, said_of_codes
+from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike
+from icdh._utils.checks import Choice
+from icdh._utils.labels import counted, plural, variable_index
 from icdh.exceptions import DataWarning, option, warn
 
 SCALINGS = ("none", "center", "standardize")

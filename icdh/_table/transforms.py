@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
+from icdh._utils.arrays import Floats, Mask
 
 TRANSFORMS = ("none", "log", "yeo-johnson")
 

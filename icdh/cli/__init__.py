@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
-from icdh._ground.labels import did_you_mean, listed
+from icdh._utils.labels import did_you_mean, listed
 from icdh._version import __version__
 from icdh.cli._input import check_files, is_model
 from icdh.cli._messages import BAD_INPUT, as_option, explained

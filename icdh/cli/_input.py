@@ -13,11 +13,11 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.labels import default_names, printable, variable_index
 from icdh._model.structural import StructuralModel, load
 from icdh._table.experiments import Interventions, Shift
 from icdh._table.table import Table
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.labels import default_names, printable, variable_index
 from icdh.cli._messages import as_option, report
 from icdh.cli._options import DONE_ABOUT_GAPS, Learned, names_in, option_named
 from icdh.files import LabelledTable, UnreadableTableError, check_writable, read_with_labels, write_table

@@ -10,10 +10,10 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.checks import n_workers
-from icdh._ground.clock import Clock
-from icdh._ground.labels import counted, edge_lines, listed, printable
 from icdh._model.export import hidden_line, weight_unit
+from icdh._utils.checks import n_workers
+from icdh._utils.clock import Clock
+from icdh._utils.labels import counted, edge_lines, listed, printable
 from icdh.cli._input import Input, source
 from icdh.cli._messages import INTERRUPTED, report, watched
 from icdh.cli._options import DEFAULTS, METHODS, Learned, option_named

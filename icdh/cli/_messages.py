@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TextIO, TypeVar
 
-from icdh._ground.labels import did_you_mean, printable
-from icdh._ground.parallel import follows_interrupt
+from icdh._utils.labels import did_you_mean, printable
+from icdh._utils.parallel import follows_interrupt
 from icdh.cli._options import option_named
 from icdh.exceptions import MissingExtraError, WorkerLostError
 from icdh.progress import Progress

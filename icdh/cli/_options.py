@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeAlias
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._estimators.icdh import ICDH
 from icdh._estimators.imputation import MISSING
-from icdh._ground.checks import Choice, Constraint, Flag, Number, Workers, constraints_of
 from icdh._table.kinds import DECLARABLE
+from icdh._utils.checks import Choice, Constraint, Flag, Number, Workers, constraints_of
 from icdh.exceptions import ArgumentError
 
 Option = dict[str, Any]  # the arguments of argparse

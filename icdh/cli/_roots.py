@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
-from icdh._ground.labels import printable
+from icdh._utils.arrays import Floats
+from icdh._utils.labels import printable
 
 GIVEN = frozenset(
     """

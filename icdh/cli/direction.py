@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.labels import aligned, counted, printable
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.labels import aligned, counted, printable
 from icdh.cli._input import read
 from icdh.cli._learning import knowledge_of
 from icdh.cli._messages import INTERRUPTED, report, watched

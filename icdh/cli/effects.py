@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from icdh._ground.labels import aligned, printable, variable_index
 from icdh._model.structural import StructuralModel
 from icdh._table.table import Table
+from icdh._utils.labels import aligned, printable, variable_index
 from icdh.cli import _options as options
 from icdh.cli._input import Input, cell_of, is_model, loaded, read_input
 from icdh.cli._learning import knowledge_of, learned

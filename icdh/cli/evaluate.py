@@ -4,7 +4,7 @@ import argparse
 import json
 from functools import partial
 
-from icdh._ground.labels import aligned, default_names
+from icdh._utils.labels import aligned, default_names
 from icdh.cli._input import form_of, source
 from icdh.cli._options import TEXT_FORMAT, Command, flag, number, read
 from icdh.files import graph_from_text, label_of, read_text

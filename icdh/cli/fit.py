@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.arrays import Floats
-from icdh._ground.clock import Clock
-from icdh._ground.labels import aligned, counted, printable
 from icdh._model.hidden import bidirected_strengths, graph_with_hidden
 from icdh._model.structural import StructuralModel
+from icdh._utils.arrays import Floats
+from icdh._utils.clock import Clock
+from icdh._utils.labels import aligned, counted, printable
 from icdh.cli._input import STANDARD_INPUT, read_input, source, succeeds, target_lines
 from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned
 from icdh.cli._messages import BAD_INPUT, report, watched

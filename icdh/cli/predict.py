@@ -5,8 +5,8 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from icdh._ground.arrays import Mask, Observations
 from icdh._model.structural import StructuralModel
+from icdh._utils.arrays import Mask, Observations
 from icdh.cli._input import complete_rows, do_of, give_table, loaded, read
 from icdh.cli._options import ACTIONS, FORMAT, MODEL, OUTPUT_TABLE, TABLE, Command, cells, choice
 from icdh.files import LabelledTable

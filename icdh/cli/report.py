@@ -6,8 +6,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from icdh._ground.clock import Clock
 from icdh._model.structural import StructuralModel
+from icdh._utils.clock import Clock
 from icdh.cli import _options as options
 from icdh.cli._input import STANDARD_INPUT, Input, check_files, loaded, read_input, succeeds, target_lines
 from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned

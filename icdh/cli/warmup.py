@@ -13,8 +13,8 @@ from icdh.exceptions import collected_warnings
 
 def run(args: argparse.Namespace) -> None:
     """Call every kernel once, and report what was compiled and where it is kept."""
-    from icdh._ground.compilation import watch
     from icdh._node_model._descent_kernels import node_fit
+    from icdh._utils.compilation import watch
     from icdh.two_phase._kernels import projected_least_squares
 
     begin, compiled = time.perf_counter(), watch.compiled

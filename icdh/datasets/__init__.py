@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from icdh._ground.arrays import Foreign, Integers
 from icdh._table.experiments import Interventions
+from icdh._utils.arrays import Foreign, Integers
 from icdh.exceptions import import_extra
 from icdh.files import LabelledTable
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers
-from icdh._ground.jit import CONTRACT, kernel
+from icdh._utils.arrays import Floats, Integers
+from icdh._utils.jit import CONTRACT, kernel
 
 
 @kernel(fastmath=CONTRACT)

@@ -7,9 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.arrays import TableLike
-from icdh._ground.checks import check_same_rows, random_generator
-from icdh._ground.labels import printable
 from icdh._model.export import weight_unit
 from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes, with_hidden_draws
 from icdh._model.structural import StructuralModel
@@ -17,6 +14,9 @@ from icdh._table.experiments import Design, Interventions
 from icdh._table.kinds import KINDS
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._table.table import Table
+from icdh._utils.arrays import TableLike
+from icdh._utils.checks import check_same_rows, random_generator
+from icdh._utils.labels import printable
 from icdh.diagnostics.independence import NodeTest, node_tests
 from icdh.diagnostics.residuals import Residual, fit_residuals
 from icdh.diagnostics.result import LEVEL, ModelCheck, NodeCheck, edge_records

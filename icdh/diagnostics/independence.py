@@ -38,8 +38,8 @@ import numpy as np
 from scipy.special import erfc
 
 from icdh import graphs
-from icdh._ground.arrays import Floats
 from icdh._table.transforms import normal_scores
+from icdh._utils.arrays import Floats
 from icdh.diagnostics._kernels import sum_of_products_of_distances
 from icdh.diagnostics.residuals import Residuals
 from icdh.diagnostics.result import LEAST_SEEN

@@ -28,9 +28,6 @@ from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
 from icdh._estimators.graph_search import TUNING as SEARCH
 from icdh._estimators.graph_search import family_evidence
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.clock import Clock
-from icdh._ground.parallel import single_blas_thread
 from icdh._node_model.families import TUNING
 from icdh._node_model.network import node_outputs
 from icdh._node_model.noise import noise_gain
@@ -38,6 +35,9 @@ from icdh._node_model.score import FamilyScore
 from icdh._table.experiments import LEAST_PART, Design
 from icdh._table.kinds import KINDS
 from icdh._table.table import Scaling, Table
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.clock import Clock
+from icdh._utils.parallel import single_blas_thread
 from icdh.knowledge import EdgeRules
 from icdh.search.moves import Family
 

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.checks import Number
-from icdh._ground.labels import counted, edge_lines, html_table, printable
-from icdh._ground.result import Result
 from icdh._model.export import MOST_EDGES, hidden_line, weight_unit
 from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.checks import Number
+from icdh._utils.labels import counted, edge_lines, html_table, printable
+from icdh._utils.result import Result
 from icdh.search.moves import DOUBTFUL
 
 DECIDED = 0.95  # the probability of a direction below which the data hardly decide an arrow

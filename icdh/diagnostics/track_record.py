@@ -35,9 +35,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.labels import listed, printable
 from icdh._table.table import Table
 from icdh._table.transforms import explained_variance
+from icdh._utils.labels import listed, printable
 
 
 class TrackRecord(NamedTuple):

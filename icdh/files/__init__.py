@@ -1,6 +1,6 @@
 """Tables and graphs as files. Errors name the line; files are written whole or not at all."""
 
-from icdh._ground.atomic import check_writable, replace_on_success, write_text
+from icdh._utils.atomic import check_writable, replace_on_success, write_text
 from icdh.files.graphs import MixedGraph, graph_from_text, graph_writer, read_graph, read_mixed_graph, write_graph
 from icdh.files.sheet import UnreadableTableError
 from icdh.files.tables import LabelledTable, read_table, read_with_labels, write_table

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from icdh._ground.labels import counted
 from icdh._table.categories import MOST_LABELS, most_guessed
 from icdh._table.missing_codes import Codes
+from icdh._utils.labels import counted
 from icdh.files.text import (
     DELIMITERS,
     MISSING,

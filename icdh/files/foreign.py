@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from icdh._ground.arrays import Cells
 from icdh._table.frames import column_labels, columns_of
+from icdh._utils.arrays import Cells
 from icdh.exceptions import MissingExtraError, import_extra
 from icdh.files.text import Source, label_of
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
-from icdh._ground.arrays import Floats
-from icdh._ground.atomic import write_text
-from icdh._ground.labels import default_names, did_you_mean, listed
+from icdh._utils.arrays import Floats
+from icdh._utils.atomic import write_text
+from icdh._utils.labels import default_names, did_you_mean, listed
 from icdh.files.sheet import Row
 from icdh.files.tables import check_names
 from icdh.files.text import (

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import NamedTuple, TypeAlias
 
-from icdh._ground.checks import Number
-from icdh._ground.labels import listed
 from icdh._table.missing_codes import Declared
+from icdh._utils.checks import Number
+from icdh._utils.labels import listed
 from icdh.exceptions import ArgumentValueError, option
 from icdh.files.text import (
     MISSING,

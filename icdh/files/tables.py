@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from icdh._ground.arrays import Mask
-from icdh._ground.atomic import write_text
-from icdh._ground.labels import default_names, did_you_mean, listed
 from icdh._table.missing_codes import Declared, codes_of
 from icdh._table.table import said_of_gaps
+from icdh._utils.arrays import Mask
+from icdh._utils.atomic import write_text
+from icdh._utils.labels import default_names, did_you_mean, listed
 from icdh.exceptions import DataWarning, option, warn
 from icdh.files.columns import Column, RefusedColumn
 from icdh.files.foreign import columns_of_file, ending, is_nested, text_of

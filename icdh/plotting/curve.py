@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from icdh._ground.arrays import Floats
-from icdh._ground.labels import printable
+from icdh._utils.arrays import Floats
+from icdh._utils.labels import printable
 from icdh.exceptions import import_extra
 from icdh.plotting.style import LOOK
 

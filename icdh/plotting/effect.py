@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
-from icdh._ground.labels import printable
 from icdh._model.effects import AverageEffect
+from icdh._utils.arrays import Floats
+from icdh._utils.labels import printable
 from icdh.exceptions import import_extra
 from icdh.plotting.style import LOOK
 

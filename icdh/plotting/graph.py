@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh import graphs
-from icdh._ground.arrays import Floats
-from icdh._ground.labels import counted, short
 from icdh._model.export import weight_unit
 from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
+from icdh._utils.arrays import Floats
+from icdh._utils.labels import counted, short
 from icdh.diagnostics.result import REPLACEABLE, EdgeCheck, doubt, edge_records
 from icdh.exceptions import import_extra, option
 from icdh.files import check_writable, replace_on_success

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh import graphs
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._utils.arrays import Floats, Integers, Mask
 
 Edge = tuple[int, int]
 Chains = dict[Edge, list[int]]  # of every edge its points: its cause, a lane in each row that it crosses, its effect

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from icdh._ground.labels import printable
+from icdh._utils.labels import printable
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from icdh._ground.labels import printable
+from icdh._utils.labels import printable
 from icdh.exceptions import import_extra
 from icdh.files import replace_on_success
 from icdh.report.findings import findings

@@ -12,13 +12,13 @@ import numpy as np
 import scipy
 
 from icdh import graphs
-from icdh._ground.arrays import Floats
 from icdh._model.effects import drawn
 from icdh._model.export import weight_unit
 from icdh._model.hidden import graph_with_hidden, hidden_values_of
 from icdh._model.structural import StructuralModel
 from icdh._table.kinds import KINDS
 from icdh._table.table import Table
+from icdh._utils.arrays import Floats
 from icdh._version import __version__
 from icdh.diagnostics.result import (
     EFFECTS,

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers
-from icdh._ground.jit import kernel
+from icdh._utils.arrays import Floats, Integers
+from icdh._utils.jit import kernel
 
 
 @kernel()

@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers
+from icdh._utils.arrays import Floats, Integers
 from icdh.knowledge import EdgeRules
 from icdh.search.moves import (
     KINDS,

@@ -12,7 +12,7 @@ search goes on from the graph at hand, or from the end of a new climb from the b
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
-from icdh._ground.clock import OutOfTime
+from icdh._utils.clock import OutOfTime
 from icdh.knowledge import EdgeRules
 from icdh.search.climb import MIN_GAIN, TUNING, Climber, FamilyScores, Report
 from icdh.search.moves import Graph, Move, changed_families, differing_families, toggled, with_ancestors

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Integers, Mask
+from icdh._utils.arrays import Integers, Mask
 from icdh.knowledge import EdgeRules
 
 Family = tuple[int, tuple[int, ...]]

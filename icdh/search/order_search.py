@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
+from icdh._utils.arrays import Floats, Mask
 from icdh.graphs import causes_first
 from icdh.knowledge import EdgeRules
 from icdh.search.climb import MIN_GAIN

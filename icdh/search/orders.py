@@ -20,7 +20,7 @@ from itertools import combinations
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers
+from icdh._utils.arrays import Floats, Integers
 from icdh.knowledge import EdgeRules
 from icdh.search._kernels import best_last, count_orders, draw_orders, sums_of_orders, walk_orders
 from icdh.search.moves import Family, Graph, toggled

@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from icdh._ground.arrays import Floats, Integers, RandomState
-from icdh._ground.checks import Choice, Number, random_generator
-from icdh._ground.labels import default_names
 from icdh._table.experiments import Interventions, actions_of, carry_out
 from icdh._table.table import Table
 from icdh._table.transforms import explained_variance
+from icdh._utils.arrays import Floats, Integers, RandomState
+from icdh._utils.checks import Choice, Number, random_generator
+from icdh._utils.labels import default_names
 from icdh.exceptions import ArgumentValueError
 from icdh.graphs import causal_order, check_graph
 from icdh.simulate.mechanisms import DISTRIBUTIONS, MECHANISMS, NOISES, SHARED_LAYER, MomentsFunction, draw_moments

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
+from icdh._utils.arrays import Floats
 
 Function: TypeAlias = Callable[[Floats], Floats]  # picklable: a partial of a function of its module
 

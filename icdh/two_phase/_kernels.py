@@ -17,9 +17,9 @@ import math
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers
-from icdh._ground.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, cholesky_in_place, cholesky_solve, kernel, padded
 from icdh._network_kernels import activate, add_products, bend_of, slope_of, weighed_slope_of
+from icdh._utils.arrays import Floats, Integers
+from icdh._utils.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, cholesky_in_place, cholesky_solve, kernel, padded
 
 
 @kernel(fastmath=CONTRACT)

@@ -25,11 +25,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask, TableLike
-from icdh._ground.checks import Number
-from icdh._ground.clock import OutOfTime
-from icdh._ground.density import LOG_SQRT_2PI, gaussian_nll
 from icdh._table.arguments import observations_of, scale_beside
+from icdh._utils.arrays import Floats, Mask, TableLike
+from icdh._utils.checks import Number
+from icdh._utils.clock import OutOfTime
+from icdh._utils.density import LOG_SQRT_2PI, gaussian_nll
 from icdh.exceptions import ArgumentTypeError, ArgumentValueError
 from icdh.knowledge import EdgeRules
 from icdh.likelihood import loss_and_gradient

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask
+from icdh._utils.arrays import Floats, Integers, Mask
 from icdh.graphs import break_cycles
 from icdh.network import Weights, node_inputs, root_mean_square
 from icdh.two_phase.objective import FamilyObjective, Minimum, NetworkObjective

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.clock import Clock, OutOfTime
-from icdh._ground.density import node_nll
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.clock import Clock, OutOfTime
+from icdh._utils.density import node_nll
 from icdh.network import NetworkConditional, Weights, root_mean_square
 from icdh.search.moves import Family
 from icdh.two_phase.objective import FamilyObjective, Problem

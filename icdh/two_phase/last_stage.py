@@ -19,10 +19,10 @@ from functools import partial
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.clock import Clock, OutOfTime
-from icdh._ground.parallel import single_blas_thread
 from icdh._table.transforms import normal_scores
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.clock import Clock, OutOfTime
+from icdh._utils.parallel import single_blas_thread
 from icdh.network import Weights, root_mean_square
 from icdh.search.climb import FamilyScores
 from icdh.search.escapes import SearchResult, greedy_search

@@ -21,12 +21,12 @@ from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Integers, Mask, TableLike
-from icdh._ground.checks import Choice, Flag, Number
-from icdh._ground.clock import Clock
-from icdh._ground.labels import default_names
 from icdh._table.arguments import observations_of
 from icdh._table.frames import column_labels
+from icdh._utils.arrays import Floats, Integers, Mask, TableLike
+from icdh._utils.checks import Choice, Flag, Number
+from icdh._utils.clock import Clock
+from icdh._utils.labels import default_names
 from icdh.acyclicity import Acyclicity, trace_exponential
 from icdh.knowledge import EdgeRules, Knowledge
 from icdh.network import NOISE, Weights, features_of, node_inputs

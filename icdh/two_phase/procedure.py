@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
-from icdh._ground.clock import OutOfTime
-from icdh._ground.density import gaussian_nll
-from icdh._ground.parallel import single_blas_thread
+from icdh._utils.arrays import Floats
+from icdh._utils.clock import OutOfTime
+from icdh._utils.density import gaussian_nll
+from icdh._utils.parallel import single_blas_thread
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights, outputs, root_mean_square, weights_in_units
 from icdh.two_phase.as_printed import C, S, algorithm_1

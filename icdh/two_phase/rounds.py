@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats
-from icdh._ground.checks import Number, constraints_of, parameter
-from icdh._ground.clock import Clock
+from icdh._utils.arrays import Floats
+from icdh._utils.checks import Number, constraints_of, parameter
+from icdh._utils.clock import Clock
 from icdh.network import Weights
 from icdh.search.moves import Move
 

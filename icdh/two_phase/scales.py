@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIssue]
 
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.damping import next_damping, small_steps
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.damping import next_damping, small_steps
 from icdh.network import Weights, activations
 from icdh.two_phase._kernels import scale_objective
 from icdh.two_phase.objective import Problem

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIssue]
 from scipy.optimize import Bounds, OptimizeResult, minimize
 
-from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._ground.damping import next_damping
+from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.damping import next_damping
 from icdh.two_phase._kernels import mean_hessian
 from icdh.two_phase.objective import Evaluation, FamilyObjective, Minimum, Objective, Smooth
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.checks import Number
-from icdh._ground.labels import counted, edge_lines, variable_index
-from icdh._ground.result import Result
 from icdh._model.export import MOST_EDGES
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.checks import Number
+from icdh._utils.labels import counted, edge_lines, variable_index
+from icdh._utils.result import Result
 from icdh.graphs import break_cycles, threshold
 
 LEAST = float(np.finfo(float).tiny)

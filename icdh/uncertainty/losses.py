@@ -21,12 +21,12 @@ import numpy as np
 
 from icdh._estimators.graph_search import FoundGraph, cheap_gains
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.arrays import Floats, Mask
-from icdh._ground.clock import Clock, OutOfTime
-from icdh._ground.parallel import single_blas_thread
 from icdh._node_model.score import FamilyScore
-from icdh._node_model.without_fits import TableGains
+from icdh._node_model.screening import TableGains
 from icdh._table.transforms import is_heavy_tailed, normal_scores
+from icdh._utils.arrays import Floats, Mask
+from icdh._utils.clock import Clock, OutOfTime
+from icdh._utils.parallel import single_blas_thread
 from icdh.exceptions import ArgumentTypeError
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.directions import Loss, direction_losses, exact_direction_losses

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._ground.arrays import Floats, Integers, Mask
-from icdh._ground.checks import Number
-from icdh._ground.clock import Clock, OutOfTime
+from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.checks import Number
+from icdh._utils.clock import Clock, OutOfTime
 from icdh.exceptions import option
 from icdh.graphs import causes_first
 from icdh.search.moves import Graph, parents_matrix

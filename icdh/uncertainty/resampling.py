@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._estimators.base import CausalGraphEstimator
-from icdh._ground.arrays import Floats, Integers, TableLike
-from icdh._ground.checks import Choice, Number, check_callback, check_same_rows, n_workers
-from icdh._ground.clock import Clock
-from icdh._ground.parallel import in_parallel
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
 from icdh._table.relations import Groups
 from icdh._table.table import Table
+from icdh._utils.arrays import Floats, Integers, TableLike
+from icdh._utils.checks import Choice, Number, check_callback, check_same_rows, n_workers
+from icdh._utils.clock import Clock
+from icdh._utils.parallel import in_parallel
 from icdh._version import __version__
 from icdh.exceptions import ArgumentTypeError, ConvergenceWarning, collected_warnings, option, warn
 from icdh.uncertainty.ensemble import GraphEnsemble

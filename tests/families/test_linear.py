@@ -13,9 +13,9 @@ from support.families import (
     columns_of,
     fit_linear,
     fit_node,
-    without_fits,
+    screening,
 )
-from support.families import WITHOUT_FITS_TUNING as TUNING
+from support.families import SCREENING_TUNING as TUNING
 from support.utils import negentropy
 
 from icdh import HNMSearch
@@ -245,7 +245,7 @@ def fitted(X, **options):
 @pytest.mark.parametrize("parents", [(), (0,), (1, 2), (0, 1, 2)])
 @pytest.mark.parametrize("most_cells", [TUNING.most_cells, 4])
 def test_the_evidence_of_a_table_agrees_with_naive(parents, most_cells, monkeypatch):
-    monkeypatch.setattr(without_fits, "TUNING", without_fits.Tuning(most_cells=most_cells))
+    monkeypatch.setattr(screening, "TUNING", screening.Tuning(most_cells=most_cells))
     values = labels()
     sizes = [SIZES[3], *(SIZES[k] for k in parents)]
     exact = table_evidence(values[3], values[list(parents)].T, sizes, TUNING.worth)

@@ -30,7 +30,7 @@ from noticing import TESTS
 
 ROOT = Path(__file__).parent.parent.parent
 NUMERICAL = (  # where mutants are drawn from
-    "_network_kernels.py acyclicity.py likelihood.py network.py _ground/*.py _rows/*.py _table/*.py _node_model/*.py "
+    "_network_kernels.py acyclicity.py likelihood.py network.py _utils/*.py _rows/*.py _table/*.py _node_model/*.py "
     "_model/*.py _effect/*.py _estimators/*.py diagnostics/*.py graphs.py metrics.py pairs.py search/*.py "
     "two_phase/*.py uncertainty/*.py"
 )
@@ -93,7 +93,7 @@ def copy_tree() -> None:
 
 def compiled_kernels() -> Path:
     """Return the cache of the kernels as they are."""
-    sources = sorted([TREE / "icdh" / "_ground" / "jit.py", *(TREE / "icdh").rglob("*_kernels.py")])
+    sources = sorted([TREE / "icdh" / "_utils" / "jit.py", *(TREE / "icdh").rglob("*_kernels.py")])
     return WORKPLACE / hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
 

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parent.parent.parent / "icdh"
 # From the ground up; what stands in one row may import from all rows below it. The core learns and answers.
 CORE = (
     ("_version", "exceptions"),
-    ("_ground",),
+    ("_utils",),
     ("_network_kernels", "graphs", "_rows"),
     ("knowledge",),
     ("_table",),
@@ -36,7 +36,7 @@ STOREYS = CORE + SHELL
 # Inside a room, from the ground up: what stands left of < may not import what stands right of it.
 ROOMS = {
     "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure < last_stage",
-    "_ground": "arrays < atomic clock damping entropy labels parallel result shell < checks compilation density < jit",
+    "_utils": "arrays < atomic clock damping entropy labels parallel result shell < checks compilation density < jit",
     "_rows": "related < dependence",
     "_table": (
         "categories computed missing_codes transforms < frames kinds < table < arguments experiments < relations"
@@ -44,7 +44,7 @@ ROOMS = {
     "_node_model": (
         "_kernels law < _outputs_kernels _additive_kernels _linear_kernels response < _descent_kernels network < "
         "noise gain_estimates gaussian scoring < ordinal categorical < point_masses < evidence columns < worth < "
-        "families < additive without_fits confounded pair_estimates < score"
+        "families < additive screening confounded pair_estimates < score"
     ),
     "_hidden_causes": "_kernels < district linear < search",
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
@@ -84,13 +84,13 @@ def test_imports_point_downwards(path):
 
 
 def test_the_core_has_one_door_to_the_shell():
-    """What stands in `_ground/shell.py` loads a room by its name; nothing else in the core does."""
+    """What stands in `_utils/shell.py` loads a room by its name; nothing else in the core does."""
     rooms = {room for storey in CORE for room in storey}
     core = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0].removesuffix(".py") in rooms]
     by_name = {path for path in core if re.search("import_module|__import__", path.read_text(encoding="utf-8"))}
-    known = ("_ground/shell.py", "_table/frames.py", "exceptions.py")
+    known = ("_utils/shell.py", "_table/frames.py", "exceptions.py")
     assert by_name == {PACKAGE / name for name in known}
-    asking = [path for path in core if "icdh._ground.shell" in imports(path)]
+    asking = [path for path in core if "icdh._utils.shell" in imports(path)]
     assert {path.parent.name for path in asking} == {"_effect", "_model"}
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from icdh import HNMSearch
 x = np.random.default_rng(0).normal(size=(60, 2))
 HNMSearch().fit(x)
-from icdh._ground import parallel as _threads
+from icdh._utils import parallel as _threads
 print(len(_threads._bundled_openblas()))
 """
 

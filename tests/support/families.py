@@ -8,7 +8,7 @@ from icdh._node_model import (
     gaussian,
     network,
     scoring,
-    without_fits,
+    screening,
 )
 from icdh._node_model._descent_kernels import node_fit, node_gradient, quasi_newton_steps, scoring_steps
 from icdh._node_model._kernels import VARIANCE_FLOOR, add_products_of_features
@@ -45,5 +45,5 @@ from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response as NodeResponse
 from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore
 from icdh._node_model.scoring import minimise
-from icdh._node_model.without_fits import TUNING as WITHOUT_FITS_TUNING
-from icdh._node_model.without_fits import LinearGains, TableGains, _lead, _standardised, lingam_order
+from icdh._node_model.screening import TUNING as SCREENING_TUNING
+from icdh._node_model.screening import LinearGains, TableGains, _lead, _standardised, lingam_order

@@ -1,10 +1,10 @@
 """The private names of what all rooms share that tests use, so that a move inside the package edits one file."""
 
-from icdh._ground import clock, damping, jit, parallel
-from icdh._ground.clock import Clock, OutOfTime, compiling
-from icdh._ground.compilation import CompilationWatch, logger
-from icdh._ground.density import gaussian_nll
-from icdh._ground.entropy import (
+from icdh._utils import clock, damping, jit, parallel
+from icdh._utils.clock import Clock, OutOfTime, compiling
+from icdh._utils.compilation import CompilationWatch, logger
+from icdh._utils.density import gaussian_nll
+from icdh._utils.entropy import (
     GAUSSIAN_ENTROPY,
     cells,
     entropy,
@@ -14,7 +14,7 @@ from icdh._ground.entropy import (
     vasicek_entropy,
     without_ties,
 )
-from icdh._ground.parallel import (
+from icdh._utils.parallel import (
     _bundled_openblas,
     deferred_interrupts,
     follows_interrupt,

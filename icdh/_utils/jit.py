@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from icdh._ground.arrays import Floats
-from icdh._ground.compilation import EVERY_TIME, watch
+from icdh._utils.arrays import Floats
+from icdh._utils.compilation import EVERY_TIME, watch
 
 logger = logging.getLogger("icdh")
 

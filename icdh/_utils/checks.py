@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from icdh._ground.arrays import Cells, Foreign, RandomState, TableLike
+from icdh._utils.arrays import Cells, Foreign, RandomState, TableLike
 from icdh.exceptions import ArgumentTypeError, ArgumentValueError
 
 Settings = TypeVar("Settings")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from icdh._ground.arrays import Floats, Mask
+from icdh._utils.arrays import Floats, Mask
 
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 

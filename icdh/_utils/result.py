@@ -1,6 +1,6 @@
 """What every result is alike in: it prints as a summary, and becomes a dict or a frame."""
 
-from icdh._ground.arrays import Foreign
+from icdh._utils.arrays import Foreign
 from icdh.exceptions import import_extra
 
 

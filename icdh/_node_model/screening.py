@@ -35,10 +35,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from icdh._ground.arrays import Floats, Integers
 from icdh._node_model._linear_kernels import fill_linear_gains
 from icdh._node_model.families import Families
 from icdh._node_model.gaussian import LEAST_ROWS
+from icdh._utils.arrays import Floats, Integers
 
 MOST_DEVIATIONS = 4.0  # values beyond are held there: third and fourth moments of heavy tails are a few rows
 LEAST_APART = 1e-4  # share of the variance of two variables' difference below which neither tells anything

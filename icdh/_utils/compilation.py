@@ -10,7 +10,7 @@ import time
 
 from numba.core import event
 
-from icdh._ground.clock import compiling
+from icdh._utils.clock import compiling
 
 logger = logging.getLogger("icdh.compilation")
 

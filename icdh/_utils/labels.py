@@ -93,7 +93,7 @@ def aligned(rows: Sequence[Sequence[str]], sides: str = "<") -> list[str]:
 
     Examples
     --------
-    >>> from icdh._ground.labels import aligned
+    >>> from icdh._utils.labels import aligned
     >>> aligned([("edge", "nats"), ("a -> b", "7")], "<>")
     ['edge    nats', 'a -> b     7']
     """
@@ -129,7 +129,7 @@ def short(strength: float) -> str:
 
     Examples
     --------
-    >>> from icdh._ground.labels import short
+    >>> from icdh._utils.labels import short
     >>> short(2051.4), short(0.61349)
     ('2051', '0.613')
     """

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import digamma
 
-from icdh._ground.arrays import Floats, Integers
+from icdh._utils.arrays import Floats, Integers
 
 GAUSSIAN_ENTROPY = 0.5 * math.log(2.0 * math.pi * math.e)
 
