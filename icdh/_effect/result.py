@@ -210,16 +210,17 @@ class Effect(Result):
         if self.probability_of_effect is not None:
             table["probability of an effect"] = f"{self.probability_of_effect:.2f}"
         if curve is not None and not math.isnan(curve.p_value):
-            table["straight line"] = f"p = {curve.p_value:.2g}"
+            table["test of a straight line"] = f"p = {curve.p_value:.2g}"
         if counts:
             table["effective rows"] = ", ".join(counts)
         table |= {f"{each.outcome} {each.change}".strip(): str(each.interval) for each in self.others}
         lines = [f"{pair}, {self.n_rows:,} rows, adjusted for {adjusted}", self.estimand, *aligned(list(table.items()))]
         if math.isfinite(self.robustness_value):
-            line = "hidden cause: to bring the estimate it must explain, of what is left of both, "
-            line += f"{self.robustness_value:.1%} to zero, {self.robustness_value_interval:.1%} its interval"
+            line = f"hidden cause: one that explains {self.robustness_value:.1%} of what is left of both brings the "
+            line += f"estimate to zero, one of {self.robustness_value_interval:.1%} its interval"
             if self.strongest is not None and math.isfinite(self.strongest.multiple):
-                line += f"; {self.strongest.multiple:.2g} times as strong as {printable(self.strongest.name)}"
+                times, name = f"{self.strongest.multiple:.2g} times", printable(self.strongest.name)
+                line += f"; the first is {times} as strong as {name}"
             lines.append(line)
         return "\n".join([*lines, *(f"! {note}" for note in self.notes)])
 
