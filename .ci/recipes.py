@@ -40,8 +40,14 @@ def main():
     warnings.simplefilter("ignore")  # of other libraries
     for library, block in found:
         if library.lower() in wanted:
-            exec(first + block, {"__name__": "recipe"})
-            print(f"{library}: a recipe works")
+            try:
+                exec(first + block, {"__name__": "recipe"})
+            except ModuleNotFoundError as error:
+                if error.name != "torch":  # too heavy for every run
+                    raise
+                print(f"{library}: a recipe needs torch")
+            else:
+                print(f"{library}: a recipe works")
 
 
 if __name__ == "__main__":
