@@ -119,9 +119,12 @@ def plot_answer(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
         return _labelled(ax, names[0])
     answers = [effect, *effect.others]
     rows, estimates = list(range(len(answers))), np.array([each.interval for each in answers])
-    reach = [estimates[:, 0] - estimates[:, 1], estimates[:, 2] - estimates[:, 0]]
-    label = f"adjusted, {100 * effect.level:g} % interval"
-    ax.errorbar(estimates[:, 0], rows, xerr=reach, fmt="o", color=LOOK.curve, capsize=3, label=label)
+    numbers = np.flatnonzero(np.isfinite(estimates).all(axis=1))  # the others have no answer
+    if numbers.size:
+        value, low, high = estimates[numbers].T
+        label = f"adjusted, {100 * effect.level:g} % interval"
+        reach = [value - low, high - value]
+        ax.errorbar(value, numbers, xerr=reach, fmt="o", color=LOOK.curve, capsize=3, label=label)
     ax.plot([each.unadjusted for each in answers], rows, "x", color=LOOK.soft, label="not adjusted")
     ax.axvline(0.0, color=LOOK.soft, linewidth=0.8)
     ax.set_yticks(rows, [f"{each.outcome} {each.change}".strip() for each in answers], parse_math=False)

@@ -5,6 +5,7 @@ A further kind is a line in `support.responses.SUBJECTS`.
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 from scipy.special import ndtri
 from scipy.stats import kstest
 from support.families import Uniform, in_original_signs, network_outputs
@@ -125,7 +126,7 @@ def test_probabilities_and_density_add_up_to_one(kind):
     subject, outputs = subject_of(kind)
     for at in outputs.T[:4]:
         shares, grid, density = shares_and_density(subject, at)
-        assert shares.sum() + (np.trapezoid(density, grid) if grid.size else 0.0) == pytest.approx(1.0, abs=1e-6)
+        assert shares.sum() + (trapezoid(density, grid) if grid.size else 0.0) == pytest.approx(1.0, abs=1e-6)
 
 
 def test_draws_have_the_probabilities_and_the_density(kind):

@@ -10,7 +10,8 @@ from helpers import ROOT
 from icdh import cli
 
 WORD = r"[\w`'’]+(?:[-./,][\w`]+)*"
-PAGES = sorted((ROOT / "docs").glob("*.rst"))
+GENERATED = "sg_execution_times"  # by the site
+PAGES = sorted(path for path in (ROOT / "docs").glob("*.rst") if path.stem != GENERATED)
 
 
 def blocks(path, language):
