@@ -332,7 +332,7 @@ class FamilyScore:
     def run(self, task: str, function: Callable[..., Result], *arguments: Sequence[object]) -> list[Result]:
         """Return the results of a function for each of these arguments, on all threads; the clock is told the task."""
         self.clock.begin(task, len(arguments[0]))
-        listens = self.families.n_observations > TUNING.slow_observations and len(arguments[0]) > 0
+        listens = self.families.n_observations > TUNING.slow_observations
         return map_on_threads(function, arguments, self.n_jobs, self.clock.part_done, listens=listens)
 
     def limit(self, clock: Clock) -> None:

@@ -67,7 +67,7 @@ def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> Found | N
     are_joined = any(cause in graph[effect] for cause in effects for effect in effects)
     if not are_joined or len(causes) > climber.max_parents or climber.rules.settled[node, effects].any():
         return None
-    return _with_causes(climber, graph, node, causes, tell)
+    return _climb_with_causes(climber, graph, node, _with_parents(graph, node, causes), tell)
 
 
 def pair(
@@ -86,16 +86,17 @@ def pair(
         The nats that they promise. A fit that finds much less has failed, and is polished.
     """
     least, parents = climber.least, tuple(sorted({*graph[node], *causes}))
-    lost = [k for k in _led_to(graph, node, causes) if node in least[k]]
-    if lost or len(parents) > climber.max_parents or climber.rules.forbidden[list(parents), node].any():
+    start = _with_parents(graph, node, parents)
+    loses_required = any(node in required and node not in left for required, left in zip(least, start, strict=True))
+    if loses_required or len(parents) > climber.max_parents or climber.rules.forbidden[list(parents), node].any():
         return None
     own, more = (node, graph[node]), (node, parents)
     before, after = climber.scores([own, more])
     has_failed = before - after < TUNING.share_of_promise * promised
-    if not (has_failed or _pays(climber, graph, _with_parents(graph, node, parents), node)):
+    if not (has_failed or _pays(climber, graph, start, node)):
         return None
     climber.polish([own, more])
-    return _with_causes(climber, graph, node, parents, tell)
+    return _climb_with_causes(climber, graph, node, start, tell)
 
 
 def _led_to(graph: Graph, node: int, causes: Iterable[int]) -> list[int]:
@@ -119,9 +120,8 @@ def _pays(climber: Climber, graph: Graph, start: Graph, node: int) -> bool:
     return before - after >= TUNING.gathered_share * lost
 
 
-def _with_causes(climber: Climber, graph: Graph, node: int, causes: tuple[int, ...], tell: Report) -> Found | None:
-    """Return what a climb finds from the graph in which a node has these parents, if it is better."""
-    start = _with_parents(graph, node, causes)
+def _climb_with_causes(climber: Climber, graph: Graph, node: int, start: Graph, tell: Report) -> Found | None:
+    """Return what a climb finds from the graph in which a node has other parents, if it is better."""
     if not _pays(climber, graph, start, node):
         return None
     if climber.fall(graph, start) < 0.0:  # few units and one start miss much of what several causes tell together
