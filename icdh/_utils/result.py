@@ -1,23 +1,25 @@
 """What every result is alike in: it prints as a summary, and becomes a dict or a frame."""
 
+from abc import ABC, abstractmethod
+
 from icdh._utils.arrays import Foreign
 from icdh.exceptions import import_extra
 
 
-class Result:
+class Result(ABC):
     """Base of results."""
 
+    @abstractmethod
     def summary(self) -> str:
         """Return the result in plain words."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_dict(self) -> dict[str, object]:
         """Return all of it as what JSON can hold: dicts, lists, text, numbers, None."""
-        raise NotImplementedError
 
+    @abstractmethod
     def records(self) -> list[dict[str, object]]:
         """Return its rows: a dict of each edge, or of what else it is about."""
-        raise NotImplementedError
 
     def to_frame(self) -> Foreign:
         """Return its rows as a pandas DataFrame.
