@@ -21,7 +21,8 @@ def _in_python(argument: str, value: tuple[object, ...], of: object) -> str:
     return text + "".join(f"={part:.3g}" if isinstance(part, float) else f"={part!r}" for part in value)
 
 
-_style: Callable[[str, tuple[object, ...], object], str] = _in_python  # of the one user that a process has
+Style = Callable[[str, tuple[object, ...], object], str]
+_style: ContextVar[Style] = ContextVar("_style", default=_in_python)
 
 
 def option(argument: str, *value: object, of: object = None) -> str:
@@ -42,18 +43,17 @@ def option(argument: str, *value: object, of: object = None) -> str:
     >>> option("missing", "impute"), option("kinds", of="age")
     ("missing='impute'", "kinds['age']")
     """
-    return _style(argument, value, of) if argument.isidentifier() else argument
+    return _style.get()(argument, value, of) if argument.isidentifier() else argument
 
 
 @contextmanager
-def naming(style: Callable[[str, tuple[object, ...], object], str]) -> Iterator[None]:
-    """Let all messages name arguments in another style, until the body ends."""
-    global _style
-    before, _style = _style, style
+def naming(style: Style) -> Iterator[None]:
+    """Let the messages of this thread name arguments in another style, until the body ends."""
+    before = _style.set(style)
     try:
         yield
     finally:
-        _style = before
+        _style.reset(before)
 
 
 class ArgumentError(Exception):

@@ -1,7 +1,8 @@
 """The command line: one module of this package for each command.
 
-A command's module has ``COMMAND``, the table of its options, and ``run(args)``, which does the work and returns
-the exit code, or None for 0. Modules import what is heavy inside ``run``, so that ``icdh --help`` answers at once.
+The module of a command ends with the one class of it, a frozen dataclass: its fields are the options, and ``run`` does
+the work and returns the exit code, or None for 0. Modules import what is heavy inside ``run``, so that ``icdh --help``
+answers at once.
 """
 
 import argparse
@@ -11,8 +12,9 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import fields
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -21,7 +23,7 @@ from icdh._version import __version__
 from icdh.cli._input import check_files, is_model
 from icdh.cli._messages import BAD_INPUT, as_option, explained
 from icdh.cli._messages import report as say  # the name of a command is taken
-from icdh.cli._options import NOT_GIVEN, Command, Either, File, Option
+from icdh.cli._options import PARAMETERS, REQUIRED, Command, EstimatorOptions, parameter
 from icdh.exceptions import ConvergenceWarning, DataWarning, naming
 
 COMMANDS = (
@@ -46,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"icdh {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
     for name in COMMANDS:
-        command = import_module(f"icdh.cli.{name}").COMMAND
+        command: type[Command] = getattr(import_module(f"icdh.cli.{name}"), name.capitalize())
         subparsers.add_parser(name, help=command.summary, description=command.description).take(command)
     return parser
 
@@ -68,14 +70,14 @@ def main(argv: list[str] | None = None) -> int:
     return run(parse(argv))
 
 
-def parse(argv: list[str] | None = None) -> argparse.Namespace:
-    """Return the parsed arguments of `main`; without any, show the list of commands."""
+def parse(argv: list[str] | None = None) -> Command:
+    """Return the command that the arguments of `main` are; without any, show the list of commands."""
     parser, words = build_parser(), sys.argv[1:] if argv is None else argv
     if not words:
         parser.print_help(sys.stderr)
         parser.exit(BAD_INPUT)
     try:
-        return parser.parse_args(words, argparse.Namespace(words=words))
+        return _command(**vars(parser.parse_args(words)), words=words)
     except SystemExit:  # after --help or --version, which argparse writes without a flush
         try:
             if sys.stdout is not None:
@@ -85,8 +87,14 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         raise
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run the command that `parse` found, and return its exit code."""
+def _command(kind: type[Command], **given: Any) -> Command:
+    names = {part.name for part in fields(kind)}
+    parameters = {name: given.pop(name) for name in list(given) if name not in names}
+    return kind(parameters=parameters, **given)
+
+
+def run(command: Command) -> int:
+    """Run a command, and return its exit code."""
     _prepare_streams()
     shown: set[str] = set()
 
@@ -96,17 +104,17 @@ def run(args: argparse.Namespace) -> int:
             shown.add(str(message))
             say("warning", message)
 
-    with warnings.catch_warnings(), naming(as_option), _notes_of_the_library(args.quiet):
+    with warnings.catch_warnings(), naming(as_option), _notes_of_the_library(command.quiet):
         warnings.showwarning = show_once
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("always", category)
         try:
-            check_files(args)
-            code: int | None = args.run(args)
+            check_files(command.files)
+            code = command.run()
             sys.stdout.flush()
             return code or 0
         except (KeyboardInterrupt, Exception) as error:
-            if args.debug:
+            if command.debug:
                 traceback.print_exc()
             return explained(error)
 
@@ -139,14 +147,6 @@ def _notes_of_the_library(quiet: bool) -> Iterator[None]:
         yield
 
 
-class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
-    """Show defaults, but for options that have none."""
-
-    def _get_help_string(self, action: argparse.Action) -> str | None:
-        silent = action.default is None or action.default is False or action.default == []
-        return action.help if silent else super()._get_help_string(action)
-
-
 class CommandParser(argparse.ArgumentParser):
     """A parser whose errors fit on one line, name the command and suggest what was meant.
 
@@ -159,27 +159,42 @@ class CommandParser(argparse.ArgumentParser):
     usual: Collection[str] = ()
 
     def __init__(self, **kwargs: Any):
-        super().__init__(formatter_class=_HelpFormatter, **kwargs)
+        super().__init__(**kwargs)
         self._negative_number_matcher = re.compile(r"-\.?\d")  # -999,* is a value, too
 
-    def take(self, command: Command) -> None:
+    def take(self, command: type[Command]) -> None:
         """Read the options of a command."""
-        self.set_defaults(run=command.run, parser=self, **NOT_GIVEN)
-        for title, options in command.options.items():
-            _add(self.add_argument_group(title) if title else self, options)
+        self.set_defaults(kind=command)
+        for title, options in command.groups():
+            group = self.add_argument_group(title) if title else self
+            exclusive: dict[str, argparse._ActionsContainer] = {}
+            for option in options:
+                either, how = option.metadata["either"], option.metadata["how"]
+                if either and either not in exclusive:
+                    exclusive[either] = group.add_mutually_exclusive_group(required=either == REQUIRED)
+                names = [option.name]
+                if not getattr(how.get("type"), "called", "") or option.metadata["flags"]:
+                    names = (option.metadata["flags"] or f"--{option.name.replace('_', '-')}").split()
+                    how = {**how, "dest": option.name}
+                exclusive.get(either, group).add_argument(*names, default=argparse.SUPPRESS, **how)
+            for name in PARAMETERS if title == EstimatorOptions.title else ():
+                flags = ("--n-jobs", "--jobs") if name == "n_jobs" else (f"--{name.replace('_', '-')}",)
+                group.add_argument(*flags, default=argparse.SUPPRESS, **parameter(name))
         self.add_argument("--debug", action="store_true", help="show where in the program an error arose")
         if command.usual:
             self.usual, self.usage = ("help", "help_all", *command.usual), f"{self.prog} [options] data.csv"
-            self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all options and exit")
+            how = {"default": argparse.SUPPRESS, "help": "show all options and exit"}
+            self.add_argument("--help-all", action=_HelpAll, nargs=0, **how)
 
     def parse_known_args(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Refuse unknown arguments at once, with a suggestion."""
         known, unknown = super().parse_known_args(args, namespace or argparse.Namespace())
-        takes_model = "--model" in self._option_string_actions and not known.model and is_model(known.data)
+        model = getattr(known, "data", None)
+        takes_model = "--model" in self._option_string_actions and not hasattr(known, "model") and is_model(model)
         if takes_model and len(unknown) == 1 and not unknown[0].startswith("-"):
-            known.model, known.data, unknown = known.data, unknown[0], []  # first the model, then the table
+            known.model, known.data, unknown = model, unknown[0], []  # first the model, then the table
         if unknown and unknown[0].startswith(("--where", "--filter", "--rows-where")):
             self.error("no option selects rows: write those to read into a file of their own; quote > and < in a shell")
         if unknown:
@@ -193,22 +208,6 @@ class CommandParser(argparse.ArgumentParser):
             argument = action if action.option_strings else None
             meant = did_you_mean(value, action.choices)
             raise argparse.ArgumentError(argument, f"{value!r} is none of {listed(action.choices)}{meant}")
-
-    def files_of(self, args: argparse.Namespace) -> list[tuple[str, File, str]]:
-        """Return the files that were given to a command: what messages call each, its type, and its path."""
-        return [
-            (action.type.called or action.option_strings[-1], action.type, path)
-            for action in self._actions
-            if isinstance(action.type, File) and (path := getattr(args, action.dest, None)) is not None
-        ]
-
-    def takes(self, destination: str) -> bool:
-        """Return whether the command has an option."""
-        return any(action.dest == destination for action in self._actions)
-
-    def choices_of(self, destination: str) -> list[str]:
-        """Return the words that an option takes."""
-        return [word for action in self._actions if action.dest == destination for word in action.choices or ()]
 
     def format_help(self) -> str:
         """Return the help of the usual options, and the number of the others."""
@@ -228,14 +227,6 @@ class CommandParser(argparse.ArgumentParser):
             place = f"before options that take several names: {self.prog} data.csv --drop id"
             message = f"a table is missing; it stands {place}"
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n".replace("?;", "?"))
-
-
-def _add(group: argparse._ActionsContainer, options: Mapping[str, Option | Either]) -> None:
-    for flags, option in options.items():
-        if isinstance(option, Either):
-            _add(group.add_mutually_exclusive_group(required=option.required), option.options)
-        else:
-            group.add_argument(*flags.split(), **option)
 
 
 class _HelpAll(argparse.Action):

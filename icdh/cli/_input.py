@@ -1,6 +1,5 @@
 """The files of a command, checked before any work is done: its table, what it knows of the rows, saved models."""
 
-import argparse
 import os
 import shlex
 import sys
@@ -19,13 +18,22 @@ from icdh._table.table import Table
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.labels import default_names, printable, variable_index
 from icdh.cli._messages import as_option, report
-from icdh.cli._options import DONE_ABOUT_GAPS, Learned, names_in, option_named
+from icdh.cli._options import (
+    DELIMITERS,
+    DONE_ABOUT_GAPS,
+    STANDARD_INPUT,
+    Actions,
+    Command,
+    File,
+    Learned,
+    names_in,
+    option_named,
+)
 from icdh.files import LabelledTable, UnreadableTableError, check_writable, read_with_labels, write_table
 from icdh.files.sheet import Options
 from icdh.files.text import delimited
 from icdh.progress import Progress
 
-STANDARD_INPUT = "-"
 MODEL = ".icdh"
 WITHIN = "within "
 
@@ -64,9 +72,14 @@ def loaded(path: str, table: str | None = None) -> StructuralModel:
     return load(path)
 
 
-def check_files(args: argparse.Namespace) -> None:
-    """Raise ValueError or OSError if an output cannot be written, or would replace an input or another output."""
-    given = args.parser.files_of(args)
+def check_files(given: Sequence[tuple[str, File, str]]) -> None:
+    """Raise ValueError or OSError if an output cannot be written, or would replace an input or another output.
+
+    Parameters
+    ----------
+    given : sequence of tuples
+        As of `Command.files`.
+    """
     inputs = {called: path for called, file, path in given if not file.written}
     if sum(path == STANDARD_INPUT for path in inputs.values()) > 1:
         raise ValueError(f"only one of {', '.join(inputs)} can be -, the standard input")
@@ -100,19 +113,19 @@ def succeeds(write: Callable[..., None], path: str | None, *arguments: object, *
     return True
 
 
-def do_of(args: argparse.Namespace, model: StructuralModel) -> dict[Hashable, object]:
+def do_of(actions: Actions, model: StructuralModel) -> dict[Hashable, object]:
     """Return the intervention on variables of a model that the options describe."""
     do: dict[Hashable, object] = {}
     by_text = {str(name): name for name in model.names}
-    for option, texts in (("--do", args.do), ("--shift", args.shift)):
+    for option, texts in (("--do", actions.do), ("--shift", actions.shift)):
         for text in texts:
             name, equals, value = text.rpartition("=")
             if not equals:
                 raise ValueError(f"{option} needs NAME=NUMBER; got {text!r}")
-            name = by_text.get(name, name)
-            if name in do:
-                raise ValueError(f"the variable {name!r} is given to --do or --shift twice; keep one")
-            do[name] = Shift(_number(option, value)) if option == "--shift" else cell_of(model, name, value, option)
+            node = by_text.get(name, name)
+            if node in do:
+                raise ValueError(f"the variable {node!r} is given to --do or --shift twice; keep one")
+            do[node] = Shift(_number(option, value)) if option == "--shift" else cell_of(model, node, value, option)
     return do
 
 
@@ -139,61 +152,121 @@ def give_table(path: str | None, values: NDArray[np.generic], names: Sequence[ob
         write_table(path, values, list(map(str, names)))
 
 
-DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
+class Input(NamedTuple):
+    """The table of a command, and what is known of its rows.
+
+    Attributes
+    ----------
+    table : LabelledTable
+        The variables.
+    interventions : Interventions or None
+        What was done to the rows.
+    groups : list of str or None
+        The group of every row.
+    sequence : bool
+        Whether rows depend on those before them.
+    units : dict of str to list of str
+        The units of every row that rows are compared within, by column.
+    truth : ndarray or None
+        The true graph of a data set of the package.
+    missing_values : mapping or None
+        Codes of missing values in the columns that are read.
+    changes : sequence of str
+        A line about every change to the table.
+    """
+
+    table: LabelledTable
+    interventions: Interventions | None = None
+    groups: list[str] | None = None
+    sequence: bool = False
+    units: Mapping[str, Any] = MappingProxyType({})
+    truth: Floats | None = None
+    missing_values: Mapping[str | None, Sequence[str]] | None = None
+    changes: Sequence[str] = ()
+
+    @property
+    def relations(self) -> dict[str, Any]:
+        """What is known of the rows, as arguments of the functions of the library that take it."""
+        return {"interventions": self.interventions, "groups": self.groups, "sequence": self.sequence}
+
+    def complete(self) -> "Input":
+        """Return the rows without gaps."""
+        full: Mask = np.logical_not(self.table.gaps.any(axis=1))
+        interventions = None if self.interventions is None else self.interventions.of_rows(full)
+        groups = None if self.groups is None else list(compress(self.groups, full.tolist()))
+        units = {name: list(compress(of, full.tolist())) for name, of in self.units.items()}
+        table = LabelledTable(self.table.values[full], self.table.columns)
+        return self._replace(table=table, interventions=interventions, groups=groups, units=units)
 
 
-def form_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return how the options read the file of a table, as arguments of `icdh.files.read_table`."""
-    form = {name: getattr(args, name) for name in Options._fields if hasattr(args, name)}
-    return {name: DELIMITERS.get(value, value) if isinstance(value, str) else value for name, value in form.items()}
-
-
-def read(args: argparse.Namespace, model: StructuralModel | None = None) -> tuple[LabelledTable, dict[str, list[str]]]:
-    """Return the table that the arguments describe, and the labels of its rows by the option that names their column.
+def read_input(command: Command, model: StructuralModel | None = None) -> Input:
+    """Return the table that a command describes, and what it declares about the rows.
 
     Columns are called x0, x1, ... if the file does not name them.
 
     Parameters
     ----------
-    args : Namespace
+    command : Command
         The options.
     model : StructuralModel, optional
         The model whose variables are read, in place of the columns that the options name.
     """
-    columns, categorical = args.columns, None
-    if args.method == "search":  # others take no text
-        categorical = [name for name, kind in getattr(args, "kinds", ()) if kind == "categorical"]
+    _check(command)
+    if command.dataset:
+        from icdh.datasets import load_sachs
+
+        sachs = load_sachs(experiments=command.dataset == "sachs-experiments")
+        return Input(sachs.table, sachs.interventions, sequence=command.sequence, truth=sachs.adjacency.astype(float))
+    columns, categorical = command.columns, None
+    if command.method == "search":  # others take no text
+        categorical = [name for name, kind in command.kinds if kind == "categorical"]
     if model is not None:
         columns = [str(name) for name in model.names]
         categorical = [columns[n] for n, labels in model.categories.items() if labels.of_text] or None
-    roles = {"condition_column": args.condition_column, "group_column": args.group_column}
-    roles = {option: column for option, column in roles.items() if column is not None}  # columns that are no variables
-    roles |= {f"{WITHIN}{column}": column for column in getattr(args, "within", None) or ()}
-    drop = [*(args.drop or ()), *roles.values()]
-    check_table(args.data, args.model)
-    form = form_of(args) | {"drop": drop, "gaps": args.missing != "error", "categorical": categorical}
-    form["columns"] = columns and [column for column in columns if column not in drop]
-    with Progress("", shown=False if args.quiet else None, doing=f"reading {args.data}"):
+    roles = {"condition_column": command.condition_column, "group_column": command.group_column}
+    roles |= {f"{WITHIN}{column}": column for column in command.within}
+    labels = {role: column for role, column in roles.items() if column is not None}  # columns that are no variables
+    drop = [*command.drop, *labels.values()]
+    check_table(command.data, command.model)
+    form = {name: getattr(command, name) for name in Options._fields if hasattr(command, name)}
+    form |= {"drop": drop, "gaps": command.missing != "error", "categorical": categorical}
+    form["columns"] = [column for column in columns if column not in drop] if columns else None
+    with Progress("", shown=False if command.quiet else None, doing=f"reading {command.data}"):
         try:
-            (values, names), labels = read_with_labels(source(args.data), list(roles.values()), **form)
+            (values, names), cells = read_with_labels(source(command.data), list(labels.values()), **form)
         except UnreadableTableError as error:
-            raise ValueError(f"{error.problems}{_units(args, error)}{_remedy(args, error.options or {})}") from None
+            remedy = _remedy(command, error.options or {})
+            raise ValueError(f"{error.problems}{_units(command, error)}{remedy}") from None
     table = LabelledTable(values, names or default_names(values.shape[1]))
-    if codes := args.missing_values:  # the estimator knows no numbers of columns that are not read
-        args.missing_values = {name: codes[name] for name in (None, *table.names) if name in codes}
-    for name, _ in getattr(args, "kinds", ()):
-        if name in drop or (columns is not None and name not in columns):
+    for name, _ in command.kinds:
+        if name in drop or (columns and name not in columns):
             raise ValueError(f"--kinds names {name!r}, which --drop or --columns leaves out; read it, or give no kind")
-    args.changes = _changes(table, drop, args)
-    if not args.quiet:
-        for line in args.changes:
-            report("note", line)
-    return table, dict(zip(roles, labels, strict=True))
+    changes = _changes(table, drop, command)
+    for line in () if command.quiet else changes:
+        report("note", line)
+    labels_of = dict(zip(labels, cells, strict=True))
+    interventions = _interventions(command, labels_of.get("condition_column"))
+    units = {role.removeprefix(WITHIN): of for role, of in labels_of.items() if role.startswith(WITHIN)}
+    codes = command.missing_values  # the estimator knows no numbers of columns that are not read
+    codes = codes and {name: codes[name] for name in (None, *table.names) if name in codes}
+    groups = labels_of.get("group_column")
+    return Input(table, interventions, groups, command.sequence, units, missing_values=codes, changes=changes)
 
 
-def _remedy(args: argparse.Namespace, options: Mapping[str, object]) -> str:
+def _changes(table: LabelledTable, drop: Sequence[str], command: Command) -> list[str]:
+    """Return a line about every change to the table."""
+    lines = [f"left out: {', '.join(drop)}"] if drop else []
+    lines += [f"dates as days since 1970: {', '.join(command.dates)}"] if command.dates else []
+    gaps = table.gaps
+    rows = np.count_nonzero(gaps.any(axis=1))
+    if rows and command.missing != "error":
+        lines.append(f"{DONE_ABOUT_GAPS[command.missing]}: {np.count_nonzero(gaps)} gaps in {rows} of {len(gaps)} rows")
+    return lines
+
+
+def _remedy(command: Command, options: Mapping[str, object]) -> str:
     """Return the command that reads the table, "" if no options do."""
-    given, words = args.words, []
+    given, words = list(command.words), []
     for name, value in options.items():
         several = value if isinstance(value, list) else []
         if name == "gaps":
@@ -212,16 +285,14 @@ def _remedy(args: argparse.Namespace, options: Mapping[str, object]) -> str:
             words += [option_named(name), next((word for word, mark in known if mark == value), str(value))]
     if not words:
         return ""
-    of_pair = getattr(args, "cause", None) and not args.values  # its rows must be complete
-    unfit = ("error", "drop", "impute" if of_pair else "")
-    others = [f"--missing {way}" for way in args.parser.choices_of("missing") if way not in unfit]
+    others = [f"--missing {way}" for way in command.other_ways_with_gaps]
     other = f" (or {' or '.join(others)})" if others and "gaps" in options else ""
     return f"; this reads it: {shlex.join(['icdh', *given, *words])}{other}"
 
 
-def _units(args: argparse.Namespace, error: UnreadableTableError) -> str:
+def _units(command: Command, error: UnreadableTableError) -> str:
     """Return a hint that a column may name units of several rows; "" where no option takes it."""
-    unfit = args.group_column is not None or args.method == "icdh" or not args.parser.takes("group_column")
+    unfit = command.group_column is not None or command.method == "icdh" or "group_column" not in command.options()
     if not error.units or unfit:
         return ""
     return f"; if {error.units[0]!r} names persons or places of several rows each, pass --group-column"
@@ -235,104 +306,34 @@ def _without(words: list[str], *options: str) -> list[str]:
     return words
 
 
-def complete_rows(table: LabelledTable) -> LabelledTable:
-    """Return the rows without gaps."""
-    return LabelledTable(table.values[~table.gaps.any(axis=1)], table.columns)
-
-
-def _changes(table: LabelledTable, drop: Sequence[str], args: argparse.Namespace) -> list[str]:
-    """Return a line about every change to the table."""
-    lines = [f"left out: {', '.join(drop)}"] if drop else []
-    lines += [f"dates as days since 1970: {', '.join(args.dates)}"] if args.dates else []
-    gaps = table.gaps
-    rows = np.count_nonzero(gaps.any(axis=1))
-    if rows and args.missing != "error":
-        lines.append(f"{DONE_ABOUT_GAPS[args.missing]}: {np.count_nonzero(gaps)} gaps in {rows} of {len(gaps)} rows")
-    return lines
-
-
-class Input(NamedTuple):
-    """The table of a command, and what is known of its rows.
-
-    Attributes
-    ----------
-    table : LabelledTable
-        The variables.
-    interventions : Interventions or None
-        What was done to the rows.
-    groups : list of str or None
-        The group of every row.
-    sequence : bool
-        Whether rows depend on those before them.
-    units : dict of str to list of str
-        The units of every row that rows are compared within, by column.
-    truth : ndarray or None
-        The true graph of a data set of the package.
-    """
-
-    table: LabelledTable
-    interventions: Interventions | None = None
-    groups: list[str] | None = None
-    sequence: bool = False
-    units: Mapping[str, list[str]] = MappingProxyType({})
-    truth: Floats | None = None
-
-    @property
-    def relations(self) -> dict[str, Any]:
-        """What is known of the rows, as arguments of the functions of the library that take it."""
-        return {"interventions": self.interventions, "groups": self.groups, "sequence": self.sequence}
-
-    def complete(self) -> "Input":
-        """Return the rows without gaps."""
-        full: Mask = np.logical_not(self.table.gaps.any(axis=1))
-        interventions = None if self.interventions is None else self.interventions.of_rows(full)
-        groups = None if self.groups is None else list(compress(self.groups, full.tolist()))
-        units = {name: list(compress(of, full.tolist())) for name, of in self.units.items()}
-        return self._replace(table=complete_rows(self.table), interventions=interventions, groups=groups, units=units)
-
-
-def read_input(args: argparse.Namespace, model: StructuralModel | None = None) -> Input:
-    """Return the table that the options describe, and what they declare about its rows; arguments as of `read`."""
-    _check(args)
-    if args.dataset:
-        from icdh.datasets import load_sachs
-
-        sachs = load_sachs(experiments=args.dataset == "sachs-experiments")
-        return Input(sachs.table, sachs.interventions, sequence=args.sequence, truth=sachs.adjacency.astype(float))
-    table, labels = read(args, model)
-    interventions = _interventions(args, labels.get("condition_column"))
-    units = {role.removeprefix(WITHIN): of for role, of in labels.items() if role.startswith(WITHIN)}
-    return Input(table, interventions, labels.get("group_column"), args.sequence, units)
-
-
-def _check(args: argparse.Namespace) -> None:
+def _check(command: Command) -> None:
     """Raise ValueError if the options about rows do not go together or with the others."""
-    if args.targets is not None and args.condition_column is None:
+    if command.targets is not None and command.condition_column is None:
         raise ValueError("--targets goes with --condition-column NAME, the column that holds the conditions")
-    if args.condition_column is not None and args.dataset:
+    if command.condition_column is not None and command.dataset:
         raise ValueError("--condition-column is about a file; the conditions of a data set of the package are known")
-    if args.group_column is not None and args.dataset:
+    if command.group_column is not None and command.dataset:
         raise ValueError("--group-column is about a file; the rows of a data set of the package have no groups")
-    if (args.group_column is not None or args.sequence) and args.method == "icdh":
+    if (command.group_column is not None or command.sequence) and command.method == "icdh":
         raise ValueError("--group-column and --sequence need the evidence that --method search weighs; leave them out")
 
 
-def _interventions(args: argparse.Namespace, conditions: Sequence[str] | None) -> Interventions | None:
+def _interventions(command: Command, conditions: Sequence[str] | None) -> Interventions | None:
     """Return what was done to the rows, given the condition of each; report in a line what every condition does."""
     if conditions is None:
         return None
     present = list(dict.fromkeys(conditions))
     targets: dict[Hashable, list[str] | None] = dict.fromkeys(present)
-    if args.targets is not None:
-        targets = _targets(args.targets)
+    if command.targets is not None:
+        targets = _targets(command.targets)
     for condition in present:
         if condition not in targets:
             raise ValueError(
-                f"--targets lacks condition {condition!r}, which column {args.condition_column!r} holds; "
+                f"--targets lacks condition {condition!r}, which column {command.condition_column!r} holds; "
                 f"add {condition}=NAME for what it sets, {condition}= if it sets nothing, {condition}=? if that is not "
                 "known"
             )
-    if not args.quiet:
+    if not command.quiet:
         known = any(targets[condition] is not None for condition in present)
         for k, condition in enumerate(present):
             does = _said(targets[condition]) if k or known else "what the others are compared with"

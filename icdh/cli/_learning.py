@@ -1,6 +1,5 @@
 """A fit as the options describe it, under way, and what it prints of its edges."""
 
-import argparse
 import os
 import signal
 import sys
@@ -16,7 +15,15 @@ from icdh._utils.clock import Clock
 from icdh._utils.labels import counted, edge_lines, listed, printable
 from icdh.cli._input import Input, source
 from icdh.cli._messages import INTERRUPTED, report, watched
-from icdh.cli._options import DEFAULTS, METHODS, Learned, option_named
+from icdh.cli._options import (
+    DEFAULTS,
+    METHODS,
+    KnowledgeOptions,
+    Learned,
+    Learning,
+    LearningWithUncertainty,
+    option_named,
+)
 from icdh.diagnostics.result import EdgeCheck, edge_rows, marks_explained, unweighed
 from icdh.exceptions import import_extra, option
 from icdh.files import read_graph
@@ -31,37 +38,38 @@ NO_EDGES = "no edge stands out in these rows: that is no evidence that nothing c
 EXPLAIN = "what these mean: icdh explain"
 
 
-def knowledge_of(args: argparse.Namespace) -> Knowledge:
+def knowledge_of(options: KnowledgeOptions) -> Knowledge:
     """Return the knowledge of the file and of the other options together."""
-    given = Knowledge(
-        forbidden=args.forbid, required=args.require, tiers=args.tiers, roots=args.roots, leaves=args.leaves
-    )
-    return Knowledge.read(args.knowledge) | given if args.knowledge else given
+    groups = {"tiers": options.tiers, "roots": options.roots, "leaves": options.leaves}
+    given = Knowledge(forbidden=options.forbid, required=options.require, **groups)
+    return Knowledge.read(options.knowledge) | given if options.knowledge else given
 
 
-def estimator_of(args: argparse.Namespace, names: list[str]) -> Learned:
-    """Return the estimator that the options describe, for a table of these names."""
-    given = {name: value for name, value in vars(args).items() if any(name in params for params in DEFAULTS.values())}
+def estimator_of(command: Learning, rows: Input) -> Learned:
+    """Return the estimator that a command describes."""
+    given = dict(command.parameters)
+    if command.forbidden_edges is not None:
+        given["forbidden_edges"] = read_graph(source(command.forbidden_edges), rows.table.names)[0] != 0
+    if command.kinds:
+        given["kinds"] = dict(command.kinds)
     for name in given:
-        if name not in DEFAULTS[args.method]:
+        if name not in DEFAULTS[command.method]:
             (other,) = (method for method, params in DEFAULTS.items() if name in params)
             raise ValueError(
-                f"{option_named(name)} is no option of --method {args.method}; leave it out, or pass --method {other}"
+                f"{option_named(name)} is no option of --method {command.method}; leave it out, or pass --method "
+                f"{other}"
             )
-    if "forbidden_edges" in given:
-        given["forbidden_edges"] = read_graph(source(args.forbidden_edges), names)[0] != 0
-    if "kinds" in given:
-        given["kinds"] = dict(given["kinds"])
-    knowledge = knowledge_of(args)
+    given |= {"missing": command.missing, "missing_values": rows.missing_values, "verbose": command.verbose}
+    knowledge = knowledge_of(command)
     given["knowledge"] = None if knowledge == Knowledge() else knowledge
-    return METHODS[args.method](**given, random_state=args.seed)
+    return METHODS[command.method](**given, random_state=command.seed)
 
 
-def learned(args: argparse.Namespace, rows: Input) -> Learned:
-    """Fit the estimator that the options describe, show how far it is, and return it."""
-    estimator = estimator_of(args, rows.table.names)
+def learned(command: Learning, rows: Input) -> Learned:
+    """Fit the estimator that a command describes, show how far it is, and return it."""
+    estimator = estimator_of(command, rows)
     what = "moves" if isinstance(estimator, HNMSearch) else "steps"
-    with watched(args, what) as callback, answered(callback):
+    with watched(command, what) as callback, answered(callback):
         estimator.set_params(callback=callback).fit(rows.table, **rows.relations)
     return estimator.set_params(callback=None)
 
@@ -91,14 +99,14 @@ def answered(callback: Progress) -> Iterator[None]:
 
 
 def ensemble_of(
-    args: argparse.Namespace, model: Learned, rows: Input, clock: Clock
+    command: LearningWithUncertainty, model: Learned, rows: Input, clock: Clock
 ) -> "tuple[GraphEnsemble | None, BaseException | None]":
     """Return the requested ensemble, or None, and the error, or None.
 
     The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
     """
-    n_resamples: int = args.bootstrap or 0
-    if model.interrupted_ or not (n_resamples or args.posterior):
+    n_resamples = command.bootstrap or 0
+    if model.interrupted_ or not (n_resamples or command.posterior):
         return None, None
     from icdh.uncertainty.posterior import posterior
     from icdh.uncertainty.resampling import bootstrap
@@ -108,18 +116,18 @@ def ensemble_of(
             limit = option("max_seconds", clock.max_seconds)
             raise TimeoutError(f"{limit} were over after the fit: there are no probabilities")
         left = None if clock.max_seconds is None else clock.left
-        with watched(args, "steps" if args.posterior else "resamples", n_resamples or None) as callback:
-            if args.posterior and isinstance(model, HNMSearch):
-                return posterior(model, random_state=args.seed, max_seconds=left, callback=callback), None
+        with watched(command, "steps" if command.posterior else "resamples", n_resamples or None) as callback:
+            if command.posterior and isinstance(model, HNMSearch):
+                return posterior(model, random_state=command.seed, max_seconds=left, callback=callback), None
             ensemble = bootstrap(
                 model,
                 rows.table,
                 n_resamples,
                 **rows.relations,
-                sampling=args.sampling,
-                checkpoint=args.checkpoint,
+                sampling=command.sampling,
+                checkpoint=command.checkpoint,
                 n_jobs=model.n_jobs,
-                random_state=args.seed,
+                random_state=command.seed,
                 max_seconds=left,
                 callback=callback,
             )
@@ -140,17 +148,17 @@ def exit_code(model: Learned, failure: BaseException | None) -> int:
     return INTERRUPTED if model.interrupted_ else 0
 
 
-def check_uncertainty(args: argparse.Namespace) -> None:
+def check_uncertainty(command: LearningWithUncertainty) -> None:
     """Raise ValueError if the options do not go together."""
-    if args.posterior and args.method != "search":
+    if command.posterior and command.method != "search":
         raise ValueError("--posterior needs the evidence that --method search weighs; else take --bootstrap N")
-    if args.posterior and getattr(args, "hidden_causes", False):
+    if command.posterior and command.parameters.get("hidden_causes"):
         raise ValueError("--posterior takes no account of hidden causes; leave them out, or take --bootstrap N")
-    if args.bootstrap is not None and n_workers(getattr(args, "n_jobs", 1)) > 1:
+    if command.bootstrap is not None and n_workers(command.parameters.get("n_jobs", 1)) > 1:
         import_extra("joblib", "parallel")
-    if args.bootstrap is None and args.checkpoint:
+    if command.bootstrap is None and command.checkpoint:
         raise ValueError("--checkpoint goes with --bootstrap N")
-    if args.bootstrap is None and not args.posterior and args.probabilities:
+    if command.bootstrap is None and not command.posterior and command.probabilities:
         raise ValueError("--probabilities goes with --bootstrap N or --posterior")
 
 

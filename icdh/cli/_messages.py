@@ -1,6 +1,5 @@
 """What the command line says: exit codes, lines on the standard error stream, and its words for what went wrong."""
 
-import argparse
 import errno
 import os
 import shlex
@@ -14,7 +13,7 @@ from typing import TextIO, TypeVar
 
 from icdh._utils.labels import did_you_mean, printable
 from icdh._utils.parallel import follows_interrupt
-from icdh.cli._options import option_named
+from icdh.cli._options import Command, option_named
 from icdh.exceptions import MissingExtraError, WorkerLostError
 from icdh.progress import Progress
 
@@ -32,9 +31,9 @@ def report(kind: str, message: object) -> None:
         drop(sys.stderr)
 
 
-def watched(args: argparse.Namespace, what: str, total: int | None = None, doing: str = "at work") -> Progress:
+def watched(command: Command, what: str, total: int | None = None, doing: str = "at work") -> Progress:
     """Return a callback that shows every step, or nothing with --quiet; with --verbose it breaks silence alone."""
-    return Progress(what, total, not args.quiet, doing=doing, between=args.verbose)
+    return Progress(what, total, not command.quiet, doing=doing, between=command.verbose)
 
 
 def with_warnings(work: Callable[[], T], says: Callable[[T], Collection[str]] = lambda _: ()) -> tuple[T, list[str]]:

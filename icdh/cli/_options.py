@@ -1,8 +1,10 @@
-"""Options as a table: how argparse reads each, those that several commands share, and a command as a value."""
+"""A command as a frozen dataclass whose fields are its options, and the options that several commands share."""
 
 import argparse
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._estimators.icdh import ICDH
@@ -11,7 +13,6 @@ from icdh._table.kinds import DECLARABLE
 from icdh._utils.checks import Choice, Constraint, Flag, Number, Workers, constraints_of
 from icdh.exceptions import ArgumentError
 
-Option = dict[str, Any]  # the arguments of argparse
 OTHER_NAMES = {  # arguments of the library that are called otherwise where they are options
     "random_state": "seed",
     "n_jobs": "jobs",
@@ -28,13 +29,11 @@ DONE_ABOUT_GAPS = {
     "impute": "gaps are imputed, and strengths count them as if they were seen",
     "keep": "results that depend on a gap stay empty",
 }
+DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
 
 
-class Either(NamedTuple):
-    """Options of which each excludes the others."""
-
-    options: dict[str, Option]
-    required: bool = False
+STANDARD_INPUT = "-"
+REQUIRED = "the table"  # of options that exclude one another: one of them must be given
 
 
 class File(NamedTuple):
@@ -58,69 +57,77 @@ class File(NamedTuple):
         return path
 
 
-class Command(NamedTuple):
-    """A command of the command line.
+def option(default: object, help: str, *, flags: str = "", either: str = "", **how: object) -> Any:
+    """Return a field of a command that is an option.
 
-    Attributes
+    Parameters
     ----------
-    summary, description : str
-        Its line in the list of commands, and what stands above its options.
-    options : mapping of mappings
-        Groups of options by their title; those without a title stand first.
-    run : callable
-        Does the work and returns the exit code, or None for 0.
-    usual : sequence of str
-        The destinations of the options that ``--help`` shows, if not all.
+    default : object
+        Its value if it is not given.
+    help : str
+        What ``--help`` says.
+    flags : str
+        Its flags, if they are not the name of the field.
+    either : str
+        A word that it shares with the options that exclude it.
+    **how : object
+        Further arguments of argparse.
     """
-
-    summary: str
-    description: str
-    options: Mapping[str, Mapping[str, Option | Either]]
-    run: Callable[[argparse.Namespace], int | None]
-    usual: Sequence[str] = ()
+    shown = "" if default is None or default is False or default == () else f" (default: {default})"
+    return field(default=default, metadata={"flags": flags, "either": either, "how": {"help": help + shown, **how}})
 
 
-def text(metavar: str | None, help: str, **more: object) -> Option:
+def text(metavar: str, help: str, default: object = None, **more: Any) -> Any:
     """Return an option that takes a text."""
-    return {"metavar": metavar, "help": help, **more}
+    return option(default, help, metavar=metavar, **more)
 
 
-def read(help: str, called: str = "", **more: object) -> Option:
-    """Return an option that takes the path of an input; if it has no name of an option, messages call it otherwise."""
-    return text(None if called else "FILE", help, type=File(called), **more)
+def read(help: str, called: str = "", **more: Any) -> Any:
+    """Return an option that takes the path of an input; a positional one has a name in messages."""
+    return _path(File(called), help, **more)
 
 
-def written(help: str, check: Callable[[str], object] = str, *, called: str = "", **more: object) -> Option:
+def written(help: str, check: Callable[[str], object] = str, *, called: str = "", **more: Any) -> Any:
     """Return an option that takes the path of an output, likewise."""
-    return text(None if called else "FILE", help, type=File(called, True, check), **more)
+    return _path(File(called, True, check), help, **more)
 
 
-def flag(help: str) -> Option:
+def _path(file: File, help: str, default: str | None = None, **more: Any) -> Any:
+    is_positional = file.called != "" and "flags" not in more
+    return option(default, help, type=file, metavar=None if is_positional else "FILE", **more)
+
+
+def flag(help: str, **more: Any) -> Any:
     """Return an option that takes no value."""
-    return {"action": "store_true", "help": help}
+    return option(False, help, action="store_true", **more)
 
 
-def choice(choices: Collection[str], help: str, default: str | None = None) -> Option:
+def choice(choices: Collection[str], help: str, default: str | None = None, **more: Any) -> Any:
     """Return an option that takes one of several words."""
-    return {"choices": choices, "default": default, "help": help}
+    return option(default, help, choices=choices, **more)
 
 
-def several(metavar: str, help: str, **more: object) -> Option:
+def several(metavar: str, help: str, **more: Any) -> Any:
     """Return an option that takes several values, and adds those of every time that it is given."""
-    return {"nargs": "+", "action": "extend", "metavar": metavar, "help": help, **more}
+    return option((), help, nargs="+", action="extend", metavar=metavar, **more)
 
 
-def repeated(metavar: str, help: str, **more: object) -> Option:
+def repeated(metavar: str, help: str, **more: Any) -> Any:
     """Return an option that may be given several times, with one value each."""
-    return {"action": "append", "default": [], "metavar": metavar, "help": help, **more}
+    return option((), help, action="append", metavar=metavar, **more)
 
 
-def number(default: float | None, help: str, *, low: float = 0, integer: bool = False, **more: object) -> Option:
+def number(default: float | None, help: str, *, low: float = 0, integer: bool = False, **more: Any) -> Any:
     """Return an option that takes a number of at least ``low``."""
-    return {**parameter(Number(low, integer=integer)), "default": default, "help": help, **more}
+    return option(default, help, **{**reader_of(Number(low, integer=integer)), **more})
 
 
-def parameter(constraint: Constraint) -> Option:
+def whole(default: int | None, help: str, low: int = 0, **more: Any) -> Any:
+    """Return an option that takes a whole number of at least ``low``."""
+    return number(default, help, low=low, integer=True, **more)
+
+
+def reader_of(constraint: Constraint) -> dict[str, Any]:
     """Return how argparse reads a parameter: whatever breaks its constraint is refused at once."""
     if isinstance(constraint, Choice):
         return {"choices": constraint.choices}
@@ -154,6 +161,95 @@ def option_named(argument: str) -> str:
     return "--" + OTHER_NAMES.get(argument, argument).replace("_", "-")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command as it was typed; options that it does not have are as if they were not given.
+
+    A command inherits from the groups of options that it has, each with a title in ``--help``, and from this class. Its
+    other fields are options without a title.
+
+    Attributes
+    ----------
+    summary, description : str
+        Its line in the list of commands, and what stands above its options.
+    usual : collection of str
+        The fields that ``--help`` shows, if not all.
+    words : sequence of str
+        What was typed.
+    parameters : mapping
+        The parameters of an estimator that were given.
+    """
+
+    summary: ClassVar[str]
+    description: ClassVar[str]
+    title: ClassVar[str] = ""
+    usual: ClassVar[Collection[str]] = ()
+    words: Sequence[str] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    debug: bool = False
+    model: str | None = None
+    data: str = ""
+    dataset: str | None = None
+    columns: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    dates: Sequence[str] = ()
+    missing: str = "error"
+    missing_values: Mapping[str | None, Sequence[str]] | None = None
+    method: str = ""
+    kinds: Sequence[tuple[str, str]] = ()
+    group_column: str | None = None
+    sequence: bool = False
+    within: Sequence[str] = ()
+    condition_column: str | None = None
+    targets: str | None = None
+    quiet: bool = False
+    verbose: bool = False
+
+    def run(self) -> int | None:
+        """Do the work, and return the exit code, None for 0."""
+        raise NotImplementedError
+
+    @property
+    def table_name(self) -> str:
+        """The name of the table; empty of the standard input."""
+        return self.dataset or ("" if self.data == STANDARD_INPUT else os.path.basename(self.data))
+
+    @property
+    def other_ways_with_gaps(self) -> list[str]:
+        """What can be done about gaps but to leave out their rows."""
+        return [way for way in self.options()["missing"]["choices"] if way not in ("error", "drop")]
+
+    @classmethod
+    def options(cls) -> dict[str, Mapping[str, Any]]:
+        """Return how every option is read, by its field."""
+        return {part.name: part.metadata["how"] for part in fields(cls) if part.metadata}
+
+    @classmethod
+    def groups(cls) -> Iterator[tuple[str, list[Field[Any]]]]:
+        """Yield the title and the options of every group, those without a title first."""
+        groups = {part: fields(part) for part in cls._parts()}
+        of_groups = {option.name for options in groups.values() for option in options}
+        yield "", [option for option in fields(cls) if option.metadata and option.name not in of_groups]
+        for part, options in groups.items():
+            yield part.title, [option for option in options if option.metadata]
+
+    @classmethod
+    def _parts(cls) -> list[Any]:
+        """Return the groups of options that a command inherits: first those of the command that it extends."""
+        extended = [part for base in cls.__bases__ if issubclass(base, Command) for part in base._parts()]
+        return [*extended, *(base for base in cls.__bases__ if not issubclass(base, Command) and base is not object)]
+
+    @property
+    def files(self) -> list[tuple[str, File, str]]:
+        """The files that were given: what messages call each, its type, and its path."""
+        given = ((how.get("type"), name, getattr(self, name)) for name, how in self.options().items())
+        return [
+            (file.called or f"--{name.replace('_', '-')}", file, path)
+            for file, name, path in given
+            if isinstance(file, File) and path
+        ]
+
+
 class _MissingValues(argparse.Action):
     """Collects codes of missing values by column; None stands for every column."""
 
@@ -165,77 +261,118 @@ class _MissingValues(argparse.Action):
         setattr(namespace, self.dest, known)
 
 
-TABLE = read(
-    "table (CSV, TSV, .dta, .sav, .xlsx, .parquet, ...), observations in rows; - is standard input", "the table"
-)
-MODEL = read("a fitted model, written by icdh fit --save", "the model")
-TEXT_FORMAT = {
-    "--sep --delimiter": text("C", "separator: a character, tab or space; detected by default", dest="delimiter"),
-    "--decimal": choice((".", ","), "the decimal mark; detected by default"),
-    "--encoding": text("NAME", "such as latin-1 or utf-16; by default UTF-8"),
-}
-FORMAT = {
-    "--header": {
-        "action": argparse.BooleanOptionalAction,
-        "default": None,
-        "help": "whether the first line holds names; by default if it holds text",
-    },
-    **TEXT_FORMAT,
-    "--thousands": text("C", "what separates thousands: . , ' _ or space"),
-    "--skip-rows": number(0, "lines above the table", integer=True),
-    "--comment": text("C", "leave out lines that begin with it, such as '#'"),
-    "--units-row": flag("leave out the line of units below the names"),
-}
-COLUMNS = {
-    "--columns": several("NAME", "the variables, by name or by number from 1; by default all columns"),
-    "--drop": several("NAME", "columns to leave out; a first column without a name is left out", default=[]),
-}
-RELATIONS = {
-    "--group-column": text("NAME", "column of groups of dependent rows (visits of a person); it is no variable"),
-    "--sequence": flag("rows depend on those before them; with --group-column, on those of their group"),
-}
-EXPERIMENTS = {
-    "--condition-column": text("NAME", "column of the condition of every row; it is no variable"),
-    "--targets": text(
+def _mark(text: str) -> str:
+    return DELIMITERS.get(text, text)
+
+
+TABLE = "table (CSV, TSV, .dta, .sav, .xlsx, .parquet, ...), observations in rows; - is standard input"
+MODEL = "a fitted model, written by icdh fit --save"
+OUTPUT_TABLE = "output file: .csv or .tsv; by default standard output"
+
+
+def about_gaps(choices: Sequence[str]) -> Any:
+    """Return the option that says what is done about gaps."""
+    remedies = [f"{way}: {DONE_ABOUT_GAPS[way]}" for way in choices if way != "error"]
+    return choice(choices, f"what to do about gaps (empty, NA, NaN, ?): {'; '.join(remedies)}", "error")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFormat:
+    """How a text file is written."""
+
+    title: ClassVar[str] = ""
+    delimiter: str | None = text(
+        "C", "separator: a character, tab or space; detected by default", flags="--sep --delimiter", type=_mark
+    )
+    decimal: str | None = choice((".", ","), "the decimal mark; detected by default")
+    encoding: str | None = text("NAME", "such as latin-1 or utf-16; by default UTF-8")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format(TextFormat):
+    """How a table is written, and its cells."""
+
+    header: bool | None = option(
+        None, "whether the first line holds names; by default if it holds text", action=argparse.BooleanOptionalAction
+    )
+    thousands: str | None = text("C", "what separates thousands: . , ' _ or space", type=_mark)
+    skip_rows: int = whole(0, "lines above the table")
+    comment: str | None = text("C", "leave out lines that begin with it, such as '#'")
+    units_row: bool = flag("leave out the line of units below the names")
+    dates: Sequence[str] = several("NAME", "columns of dates (2024-03-31, 31.03.2024) read as days since 1970")
+    missing_values: Mapping[str | None, Sequence[str]] | None = text(
+        "CODES",
+        "numbers and texts that mean a gap, such as -999,* or, of one column, income=-9; '': none",
+        flags="--na",
+        action=_MissingValues,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Which columns are read."""
+
+    title: ClassVar[str] = ""
+    columns: Sequence[str] = several("NAME", "the variables, by name or by number from 1; by default all columns")
+    drop: Sequence[str] = several("NAME", "columns to leave out; a first column without a name is left out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relations:
+    """Which rows depend on one another."""
+
+    title: ClassVar[str] = ""
+    group_column: str | None = text(
+        "NAME", "column of groups of dependent rows (visits of a person); it is no variable"
+    )
+    sequence: bool = flag("rows depend on those before them; with --group-column, on those of their group")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiments:
+    """What was done to the rows."""
+
+    title: ClassVar[str] = "experiments"
+    condition_column: str | None = text("NAME", "column of the condition of every row; it is no variable")
+    targets: str | None = text(
         "'A=x y; B=?; C='",
         "variables set by each condition: names or patterns; ? for unknown, empty for none; by default unknown, and "
         "the first condition in the table is the reference",
-    ),
-}
-ACTIONS = {
-    "--do": repeated("NAME=VALUE", "set a variable to a value, in its units, or to a label; may be repeated"),
-    "--shift": repeated("NAME=AMOUNT", "add an amount to a variable, whatever its causes make it; may be repeated"),
-}
-LOUDNESS = Either(
-    {
-        "--verbose": flag("report every round, move or five seconds on the standard error stream"),
-        "--quiet": flag("print nothing but warnings and errors"),
-    }
-)
-OUTPUT_TABLE = written("output file: .csv or .tsv; by default standard output")
-NOT_GIVEN = {  # what a command knows of options that it does not have
-    **dict.fromkeys(
-        ("columns", "condition_column", "dataset", "drop", "group_column", "method", "missing_values", "model")
-    ),
-    **dict.fromkeys(("quiet", "sequence", "verbose"), False),
-    "dates": (),
-    "missing": "error",
-}
+    )
 
 
-def cells(missing: Sequence[str]) -> dict[str, Option]:
-    """Return the options for dates and gaps; ``missing`` is what can be done about the latter."""
-    remedies = [f"{way}: {DONE_ABOUT_GAPS[way]}" for way in missing if way != "error"]
-    return {
-        "--dates": several("NAME", "columns of dates (2024-03-31, 31.03.2024) read as days since 1970", default=[]),
-        "--na": {
-            "dest": "missing_values",
-            "action": _MissingValues,
-            "metavar": "CODES",
-            "help": "numbers and texts that mean a gap, such as -999,* or, of one column, income=-9; '': none",
-        },
-        "--missing": choice(missing, f"what to do about gaps (empty, NA, NaN, ?): {'; '.join(remedies)}", "error"),
-    }
+@dataclass(frozen=True, kw_only=True)
+class Actions:
+    """What an intervention does."""
+
+    title: ClassVar[str] = ""
+    do: Sequence[str] = repeated(
+        "NAME=VALUE", "set a variable to a value, in its units, or to a label; may be repeated"
+    )
+    shift: Sequence[str] = repeated(
+        "NAME=AMOUNT", "add an amount to a variable, whatever its causes make it; may be repeated"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loudness:
+    """What is said beside the result."""
+
+    title: ClassVar[str] = "output"
+    verbose: bool = flag("report every round, move or five seconds on the standard error stream", either="loudness")
+    quiet: bool = flag("print nothing but warnings and errors", either="loudness")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(Format, Columns, Relations):
+    """A table to learn from."""
+
+    title: ClassVar[str] = "input"
+    data: str = read(TABLE, "the table", default="", nargs="?", either=REQUIRED)
+    dataset: str | None = choice(
+        ("sachs", "sachs-experiments"), "a data set of the package, in place of a file", either=REQUIRED
+    )
+    missing: str = about_gaps(MISSING)
 
 
 def _edge(text: str) -> list[str]:
@@ -245,7 +382,8 @@ def _edge(text: str) -> list[str]:
     return names
 
 
-def _group(text: str) -> list[str]:
+def group(text: str) -> list[str]:
+    """Return names that commas or spaces separate."""
     return names_in([text])[0]
 
 
@@ -267,25 +405,36 @@ def names_in(texts: Sequence[str]) -> list[list[str]]:
 
 
 PATTERNS = "by names or patterns such as 'gene_*'; may be repeated"
-KNOWLEDGE = {
-    "--knowledge": read("file of background knowledge: .toml, .json, or Tetrad's format"),
-    "--forbid": repeated("CAUSE,EFFECT", f"an edge that must not be in the graph, {PATTERNS}", type=_edge),
-    "--require": repeated("CAUSE,EFFECT", f"an edge that must be in the graph, {PATTERNS}", type=_edge),
-    "--tiers": text(
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnowledgeOptions:
+    """What is known before any data."""
+
+    title: ClassVar[str] = "knowledge"
+    knowledge: str | None = read("file of background knowledge: .toml, .json, or Tetrad's format")
+    forbid: Sequence[list[str]] = repeated(
+        "CAUSE,EFFECT", f"an edge that must not be in the graph, {PATTERNS}", type=_edge
+    )
+    require: Sequence[list[str]] = repeated(
+        "CAUSE,EFFECT", f"an edge that must be in the graph, {PATTERNS}", type=_edge
+    )
+    tiers: Sequence[list[str]] = text(
         "'A B; C'",
         "groups of variables in order of time; no variable causes one of an earlier group, those in no group are free; "
         "if names contain spaces, separate them by commas in all groups",
+        (),
         type=_tiers,
-        default=[],
-    ),
-    "--roots": text("A,B", "variables without causes, such as age, by names or patterns", type=_group, default=[]),
-    "--leaves": text("A,B", "variables without effects, by names or patterns", type=_group, default=[]),
-}
+    )
+    roots: Sequence[str] = text("A,B", "variables without causes, such as age, by names or patterns", (), type=group)
+    leaves: Sequence[str] = text("A,B", "variables without effects, by names or patterns", (), type=group)
+
+
 Learned: TypeAlias = HNMSearch | ICDH
 METHODS: dict[str, type[Learned]] = {"search": HNMSearch, "icdh": ICDH}
 DEFAULTS = {method: kind().get_params() for method, kind in METHODS.items()}
 CONSTRAINTS = constraints_of(ICDH) | constraints_of(HNMSearch)
-WORDS = {  # of the options that are parameters of the estimators
+PARAMETERS = {  # of the estimators that are options, and what --help says of each
     "hidden_units": "hidden units of every variable's network; auto for the search",
     "l1": "lasso penalty on the input weights",
     "l2": "ridge penalty on the weights",
@@ -323,58 +472,50 @@ def _kind(text: str) -> tuple[str, str]:
     return name, kind
 
 
-def _parameter(name: str) -> Option:
-    """Return the option of a parameter; its help ends with the defaults of the methods that have it."""
+def parameter(name: str) -> dict[str, Any]:
+    """Return how argparse reads a parameter of the estimators; its help ends with the defaults."""
     defaults = {method: params[name] for method, params in DEFAULTS.items() if params.get(name) is not None}
     values = ", ".join(f"{method}: {value}" for method, value in defaults.items())
-    help = WORDS[name] + (f" ({values})" if values else "")
-    return {"default": argparse.SUPPRESS, "help": help, **parameter(CONSTRAINTS[name])}
+    return {"help": PARAMETERS[name] + (f" ({values})" if values else ""), **reader_of(CONSTRAINTS[name])}
 
 
-INPUT: dict[str, Option | Either] = {
-    "table": Either(
-        {
-            "data": {"nargs": "?", **TABLE},
-            "--dataset": choice(("sachs", "sachs-experiments"), "a data set of the package, in place of a file"),
-        },
-        required=True,
-    ),
-    **FORMAT,
-    **COLUMNS,
-    **cells(MISSING),
-    **RELATIONS,
-}
-ESTIMATOR = {
-    "--method": choice(METHODS, "search (HNMSearch: by evidence, in any units) or icdh (the article's)", "search"),
-    **{"--n-jobs --jobs" if name == "n_jobs" else "--" + name.replace("_", "-"): _parameter(name) for name in WORDS},
-    "--kinds": several(
-        "NAME=KIND", f"kinds, if not guessed: {', '.join(DECLARABLE)}", type=_kind, default=argparse.SUPPRESS
-    ),
-    "--forbidden-edges": read("graph of edges that must not appear, in a format of --truth", default=argparse.SUPPRESS),
-    "--seed": number(0, "seed of the initial weights", integer=True),
-}
-UNCERTAINTY: dict[str, Option | Either] = {
-    "how": Either(
-        {
-            "--bootstrap": number(None, "learn also from N resamples of the rows", low=1, integer=True),
-            "--posterior": flag("probabilities of edges from the evidence; not for --method icdh"),
-        }
-    ),
-    "--sampling": choice(
+@dataclass(frozen=True, kw_only=True)
+class EstimatorOptions:
+    """How a graph is learned; beside these fields every parameter of the estimators is an option."""
+
+    title: ClassVar[str] = "estimator"
+    method: str = choice(METHODS, "search (HNMSearch: by evidence, in any units) or icdh (the article's)", "search")
+    kinds: Sequence[tuple[str, str]] = several(
+        "NAME=KIND", f"kinds, if not guessed: {', '.join(DECLARABLE)}", type=_kind
+    )
+    forbidden_edges: str | None = read("graph of edges that must not appear, in a format of --truth")
+    seed: int = whole(0, "seed of the initial weights")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UncertaintyOptions:
+    """How certain edges are."""
+
+    title: ClassVar[str] = "uncertainty"
+    bootstrap: int | None = whole(None, "learn also from N resamples of the rows", 1, either="how")
+    posterior: bool = flag("probabilities of edges from the evidence; not for --method icdh", either="how")
+    sampling: str = choice(
         ("subsample", "bootstrap"), "what --bootstrap draws: half of the rows, or as many with replacement", "subsample"
-    ),
-    "--checkpoint": written("save resamples there, and continue with those that it has"),
-    "--probabilities": written("write the probabilities of all edges as a table (.csv)"),
-}
-LEARNING: dict[str, Mapping[str, Option | Either]] = {
-    "input": INPUT,
-    "experiments": EXPERIMENTS,
-    "estimator": ESTIMATOR,
-    "knowledge": KNOWLEDGE,
-    "uncertainty": UNCERTAINTY,
-}
-USUAL_INPUT = (
-    *("data", "dataset", "columns", "drop", "missing", "group_column", "sequence"),
-    *("kinds", "method", "max_seconds", "posterior"),
-)
+    )
+    checkpoint: str | None = written("save resamples there, and continue with those that it has")
+    probabilities: str | None = written("write the probabilities of all edges as a table (.csv)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learning(TableOptions, Experiments, EstimatorOptions, KnowledgeOptions, Command):
+    """A command that learns a graph from a table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningWithUncertainty(UncertaintyOptions, Learning):
+    """A command that learns a graph, and how certain its edges are."""
+
+
 USUAL_KNOWLEDGE = ("forbid", "roots", "leaves", "tiers", "require")
+USUAL_INPUT = ("data", "drop", "missing", "group_column", "sequence", "kinds", "max_seconds")
+USUAL = (*USUAL_INPUT, "dataset", "columns", "method", "posterior", *USUAL_KNOWLEDGE)

@@ -1,11 +1,10 @@
 """``icdh effects``: what happens to one variable if another is changed."""
 
-import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from icdh._model.structural import StructuralModel
 from icdh._table.table import Table
@@ -14,7 +13,6 @@ from icdh.cli import _options as options
 from icdh.cli._input import Input, cell_of, is_model, loaded, read_input
 from icdh.cli._learning import knowledge_of, learned
 from icdh.cli._messages import watched, with_warnings
-from icdh.cli._options import Command, Learned, names_in
 from icdh.diagnostics.result import EFFECTS
 from icdh.plotting import check_plot_path, save_figure
 
@@ -28,114 +26,110 @@ ABOUT_PAIRS = (
 )
 
 
-def run(args: argparse.Namespace) -> None:
-    """Read the table or the model, answer, draw and print."""
-    _check(args)
-    record: object
-    if args.cause is not None and not args.values and not is_model(args.data):
-        answer, _ = with_warnings(partial(_answer, args), lambda answer: () if args.json else answer.notes)
-        if args.plot:
-            save_figure(args.plot, answer.plot())
-        if args.report:
-            from icdh.report import write_answer
-
-            write_answer(args.report, answer)
-        record, text = answer.to_dict(), answer.summary()
-    else:
-        model = _model(args)
-        rows = _curve(args, model) if args.values else _pairs(args, model)
-        record, text = rows, _table(rows, () if args.values else (*EFFECTS, ABOUT_PAIRS))
-    print(json.dumps(record, indent=2) if args.json else text)
-
-
-def _check(args: argparse.Namespace) -> None:
-    if (args.cause is None) != (args.effect is None):
+def _check(command: "Effects") -> None:
+    if (command.cause is None) != (command.effect is None):
         raise ValueError("name a cause and an effect by --cause and --effect, or neither for all pairs")
-    if args.cause is None and (args.values or args.plot or args.report):
+    if command.cause is None and (command.values or command.plot or command.report):
         raise ValueError("--values, --plot and --report are about one pair; name its --cause and --effect")
-    if (args.report and args.values) or ((args.report or args.plot) and is_model(args.data) and not args.values):
+    needs_rows = command.report or (command.plot and not command.values)
+    if needs_rows and (command.values or is_model(command.data)):
         raise ValueError("--report and --plot of an answer need its table: icdh effects MODEL.icdh TABLE --cause ...")
-    if args.model and args.data and (args.cause is None or args.values):
+    if command.model and command.data and (command.cause is None or command.values):
         raise ValueError(
-            f"{args.model} answers this without a table; leave {args.data} out, or ask about one pair by --cause and "
-            "--effect, without --values"
+            f"{command.model} answers this without a table; leave {command.data} out, or ask about one pair by "
+            "--cause and --effect, without --values"
         )
 
 
-def _pairs(args: argparse.Namespace, model: StructuralModel) -> list[dict[str, object]]:
+def _pairs(command: "Effects", model: StructuralModel) -> list[dict[str, object]]:
     """Return the effects of all pairs by the graph, or of the pair that the options name."""
     from icdh._effect.covariates import check_path
 
-    pair = {"cause": args.cause, "effect": args.effect}
+    pair = {"cause": command.cause, "effect": command.effect}
     names = {role: model.names[variable_index(name, model.names, role)] for role, name in pair.items() if name}
-    rows = [row._asdict() for row in model.effects(random_state=args.seed)]
+    rows = [row._asdict() for row in model.effects(random_state=command.seed)]
     rows = [row for row in rows if all(row[role] == name for role, name in names.items())]
     if names and not rows:
         check_path(model.adjacency, model.names, *(model.names.index(name) for name in names.values()))
     return rows
 
 
-def _model(args: argparse.Namespace) -> StructuralModel:
+def _model(command: "Effects") -> StructuralModel:
     """Return the saved model, or one that is fitted to the table."""
-    saved = args.data if is_model(args.data) else args.model
-    model: StructuralModel = _fitted(args, read_input(args)).model_ if saved is None else loaded(saved)
+    saved = command.data if is_model(command.data) else command.model
+    model: StructuralModel = _fitted(command, read_input(command)).model_ if saved is None else loaded(saved)
     return replace(model, names=[str(name) for name in model.names])
 
 
-def _fitted(args: argparse.Namespace, rows: Input) -> Learned:
-    for role, name in (("cause", args.cause), ("effect", args.effect)):  # before a fit, which may take long
+def _fitted(command: "Effects", rows: Input) -> options.Learned:
+    for role, name in (("cause", command.cause), ("effect", command.effect)):  # before a fit, which may take long
         if name is not None:
             variable_index(name, rows.table.names, role)
-    return learned(args, rows)
+    return learned(command, rows)
 
 
-def _answer(args: argparse.Namespace) -> "Effect":
+def _answer(command: "Effects") -> "Effect":
     """Return the answer about one pair."""
     from icdh._effect.answer import effect, table_of, with_labels
 
-    args.within = names_in([args.within])[0] if args.within else []
-    adjust = args.adjust if args.adjust in GRAPHS else [] if args.adjust == "none" else names_in([args.adjust])[0]
-    where = [text.rpartition("=")[::2] for text in args.where]
-    saved = _model(args) if args.model else None
-    columns = [] if adjust in GRAPHS else [args.cause, args.effect, *adjust]
+    adjust: str | list[str] = [] if command.adjust == "none" else command.adjust
+    if adjust and adjust not in GRAPHS:
+        adjust = options.group(command.adjust)
+    where = [text.rpartition("=")[::2] for text in command.where]
+    saved = _model(command) if command.model else None
+    columns = [] if adjust in GRAPHS else [command.cause, command.effect, *adjust]
     if saved is not None:
         columns = saved.names
-        args.kinds = tuple(with_labels(dict(getattr(args, "kinds", ())), saved).items())
-    if args.columns is None and columns:
-        args.columns = list(dict.fromkeys(filter(None, [*columns, *(name for name, _ in where)])))
-    rows = read_input(args)
+        kinds = with_labels(dict(command.kinds), saved)
+        command = replace(command, kinds=[(str(name), kind) for name, kind in kinds.items()])
+    if not command.columns:
+        columns = list(dict.fromkeys(filter(None, [*columns, *(name for name, _ in where)])))
+        command = replace(command, columns=columns)
+    rows = read_input(command)
     if rows.interventions is not None:
         raise ValueError(
             "an interval is about rows of one condition; leave the others out, or save a model by icdh fit --save and "
             "ask it for an answer without an interval: icdh effects MODEL.icdh"
         )
-    if args.missing == "impute":
+    if command.missing == "impute":
         raise ValueError("--missing impute is not for effects of a pair; say --missing drop, or impute first")
     rows = rows.complete()
-    kinds = dict(getattr(args, "kinds", ())) or None
-    coded = table_of(rows.table, None, False, kinds)
-    how = {"target": args.target, "level": args.level, "random_state": args.seed, "kinds": kinds}
-    how |= {"contrast": _contrast(args, coded), "groups": rows.groups, "sequence": rows.sequence}
-    how |= {"within": rows.units, "where": {name: cell_of(coded, name, value, "--where") for name, value in where}}
-    how |= {"model": _fitted(args, rows) if saved is None and adjust in GRAPHS else saved}
-    with watched(args, "", doing="estimating the effect"):
-        return effect(rows.table, args.cause, args.effect, adjust, **how, knowledge=knowledge_of(args))
+    declared = dict(command.kinds) or None
+    coded = table_of(rows.table, None, False, declared)
+    with watched(command, "", doing="estimating the effect"):
+        return effect(
+            rows.table,
+            command.cause,
+            command.effect,
+            adjust,
+            contrast=_contrast(command, coded),
+            target=command.target,
+            where={name: cell_of(coded, name, value, "--where") for name, value in where},
+            within=rows.units,
+            groups=rows.groups,
+            sequence=rows.sequence,
+            kinds=declared,
+            level=command.level,
+            model=_fitted(command, rows) if saved is None and adjust in GRAPHS else saved,
+            knowledge=knowledge_of(command),
+            random_state=command.seed,
+        )
 
 
-def _contrast(args: argparse.Namespace, of: StructuralModel | Table) -> list[float | str] | None:
+def _contrast(command: "Effects", of: StructuralModel | Table) -> list[float | str] | None:
     """Return what the cause is set from and to, None if nobody says; ``of`` has names and categories."""
-    if args.contrast is None:
+    if command.contrast is None:
         return None
-    texts = args.contrast.split(",")
-    return [cell_of(of, args.cause, text.strip(), "--contrast") for text in texts]
+    texts = command.contrast.split(",")
+    return [cell_of(of, command.cause, text.strip(), "--contrast") for text in texts]
 
 
-def _curve(args: argparse.Namespace, model: StructuralModel) -> list[dict[str, object]]:
+def _curve(command: "Effects", model: StructuralModel) -> list[dict[str, object]]:
     """Return the effect at every value, drawn if that was asked for."""
-    values = [cell_of(model, args.cause, text, "--values") for text in args.values]
-    answer = model.average_effect(args.cause, args.effect, values, random_state=args.seed)
-    if args.plot:
-        save_figure(args.plot, answer.plot())
+    values = [cell_of(model, command.cause, text, "--values") for text in command.values]
+    answer = model.average_effect(command.cause, command.effect, values, random_state=command.seed)
+    if command.plot:
+        save_figure(command.plot, answer.plot())
     return [
         {str(answer.cause): value, f"mean of {answer.effect}": mean, "standard deviation": std}
         for value, mean, std in zip(answer.values.tolist(), answer.mean.tolist(), answer.std.tolist(), strict=True)
@@ -165,43 +159,80 @@ def _text(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else printable(str(value))
 
 
-QUESTION = {
-    "--cause": options.text("NAME", "the variable that is set"),
-    "--effect": options.text("NAME", "the variable that is looked at"),
-    "--adjust": options.text(
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked, and how it is answered."""
+
+    title: ClassVar[str] = "question"
+    cause: str | None = options.text("NAME", "the variable that is set")
+    effect: str | None = options.text("NAME", "the variable that is looked at")
+    adjust: str = options.text(
         "A,B",
         "common causes of the two; none in a randomised trial; graph takes those that the graph asks for, posterior "
         "averages over graphs",
-        default="graph",
-    ),
-    "--within": options.text("A,B", "columns of units, such as state,year, within which rows are compared"),
-    "--contrast": options.text("A,B", "from and to what the cause is set, as the table has them: 0,1 or no,yes"),
-    "--target": options.choice(("all", "treated", "untreated"), "the rows the answer is about", "all"),
-    "--where": options.repeated("NAME=X", "only rows with this value"),
-    "--level": options.text("P", "probability of the interval", type=float, default=0.95),
-    "--values": options.several("X", "the curve of the effect at these values, by the graph"),
-    "--model": options.read("a fitted model whose graph is asked, also given before the table; else one is fitted"),
-}
-QUESTIONS = [option.strip("-") for option in QUESTION]
-COMMAND = Command(
-    "what happens to one variable if another is changed",
-    "Answer what happens to --effect if --cause is changed, with an interval, from a table and either covariates "
-    "(--adjust age,sex), or the graph that is learned or saved. Without a pair, list the effects of all variables by "
-    "the graph.",
-    {
-        **{title: options.LEARNING[title] for title in ("input", "experiments")},
-        "question": QUESTION,
-        **{title: options.LEARNING[title] for title in ("knowledge", "estimator")},
-        "output": {
-            "--plot": options.written("draw the effect: .png, .svg, .pdf; needs icdh[plot]", check_plot_path),
-            "--report": options.written("a page of the answer, with pictures; needs icdh[report,plot]"),
-            "--json": options.flag("print JSON"),
-            "loudness": options.LOUDNESS,
-        },
-    },
-    run,
-    usual=(
-        *("data", "drop", "missing", "kinds", "group_column", "sequence", "max_seconds"),
-        *(*QUESTIONS, *options.USUAL_KNOWLEDGE, "plot", "report", "json"),
-    ),
-)
+        "graph",
+    )
+    within: Sequence[str] = options.text(
+        "A,B", "columns of units, such as state,year, within which rows are compared", (), type=options.group
+    )
+    contrast: str | None = options.text(
+        "A,B", "from and to what the cause is set, as the table has them: 0,1 or no,yes"
+    )
+    target: str = options.choice(("all", "treated", "untreated"), "the rows the answer is about", "all")
+    where: Sequence[str] = options.repeated("NAME=X", "only rows with this value")
+    level: float = options.text("P", "probability of the interval", 0.95, type=float)
+    values: Sequence[str] = options.several("X", "the curve of the effect at these values, by the graph")
+    model: str | None = options.read(
+        "a fitted model whose graph is asked, also given before the table; else one is fitted"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output(options.Loudness):
+    """What is drawn and written."""
+
+    title: ClassVar[str] = "output"
+    plot: str | None = options.written("draw the effect: .png, .svg, .pdf; needs icdh[plot]", check_plot_path)
+    report: str | None = options.written("a page of the answer, with pictures; needs icdh[report,plot]")
+    json: bool = options.flag("print JSON")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effects(Question, Output, options.Learning):
+    """The command."""
+
+    summary = "what happens to one variable if another is changed"
+    description = (
+        "Answer what happens to --effect if --cause is changed, with an interval, from a table and either covariates "
+        "(--adjust age,sex), or the graph that is learned or saved. Without a pair, list the effects of all variables "
+        "by the graph."
+    )
+    usual = (
+        *options.USUAL_INPUT,
+        *("cause", "effect", "adjust", "within", "contrast", "target", "where", "level", "values", "model"),
+        *(*options.USUAL_KNOWLEDGE, "plot", "report", "json"),
+    )
+
+    @property
+    def other_ways_with_gaps(self) -> list[str]:
+        """As of every command; the rows of a pair must be complete."""
+        return [] if self.cause and not self.values else super().other_ways_with_gaps
+
+    def run(self) -> None:
+        """Read the table or the model, answer, draw and print."""
+        _check(self)
+        record: object
+        if self.cause is not None and not self.values and not is_model(self.data):
+            answer, _ = with_warnings(partial(_answer, self), lambda answer: () if self.json else answer.notes)
+            if self.plot:
+                save_figure(self.plot, answer.plot())
+            if self.report:
+                from icdh.report import write_answer
+
+                write_answer(self.report, answer)
+            record, text = answer.to_dict(), answer.summary()
+        else:
+            model = _model(self)
+            rows = _curve(self, model) if self.values else _pairs(self, model)
+            record, text = rows, _table(rows, () if self.values else (*EFFECTS, ABOUT_PAIRS))
+        print(json.dumps(record, indent=2) if self.json else text)

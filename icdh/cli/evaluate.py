@@ -1,28 +1,13 @@
 """``icdh evaluate``: compare an estimated graph with the true one."""
 
-import argparse
 import json
+from dataclasses import dataclass
 from functools import partial
 
 from icdh._utils.labels import aligned, default_names
-from icdh.cli._input import form_of, source
-from icdh.cli._options import TEXT_FORMAT, Command, flag, number, read
+from icdh.cli._input import source
+from icdh.cli._options import Command, TextFormat, flag, number, read
 from icdh.files import graph_from_text, label_of, read_text
-
-
-def run(args: argparse.Namespace) -> None:
-    """Read, compare and print."""
-    from icdh.metrics import evaluate
-
-    how = form_of(args)
-    sources = source(args.estimated), source(args.truth)
-    files = [(label_of(file), read_text(file, how["encoding"])) for file in sources]
-    read = partial(graph_from_text, delimiter=how["delimiter"], decimal=how["decimal"] or ".")
-    names = _names(*(read(*file)[1] for file in files))
-    estimated, truth = (read(*file, names)[0] for file in files)
-    metrics = evaluate(estimated, truth, threshold=args.threshold, probabilities=args.probabilities)
-    rows = [(name, _text(value)) for name, value in metrics.items()]
-    print(json.dumps(metrics, indent=2) if args.json else "\n".join(aligned(rows)))
 
 
 def _names(estimated: list[str], truth: list[str]) -> list[str]:
@@ -40,18 +25,27 @@ def _text(value: float | None) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-COMMAND = Command(
-    "compare an estimated graph with the true one",
-    "Compare two graphs by every metric. See icdh.metrics.evaluate.",
-    {
-        "": {
-            "estimated": read("estimated graph: adjacency matrix, edge list or .json", "the estimated graph"),
-            "truth": read("true graph, in the same formats", "the true graph"),
-            "--threshold": number(0.0, "edges of smaller weight are left out"),
-            "--probabilities": flag("the weights are probabilities: print their calibration"),
-            "--json": flag("print one JSON object"),
-        },
-        "how both files are written": TEXT_FORMAT,
-    },
-    run,
-)
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(TextFormat, Command):
+    """The command."""
+
+    summary = "compare an estimated graph with the true one"
+    description = "Compare two graphs by every metric. See icdh.metrics.evaluate."
+    estimated: str = read("estimated graph: adjacency matrix, edge list or .json", "the estimated graph")
+    truth: str = read("true graph, in the same formats", "the true graph")
+    threshold: float = number(0.0, "edges of smaller weight are left out")
+    probabilities: bool = flag("the weights are probabilities: print their calibration")
+    json: bool = flag("print one JSON object")
+
+    def run(self) -> None:
+        """Read, compare and print."""
+        from icdh.metrics import evaluate
+
+        sources = source(self.estimated), source(self.truth)
+        files = [(label_of(file), read_text(file, self.encoding)) for file in sources]
+        read = partial(graph_from_text, delimiter=self.delimiter, decimal=self.decimal or ".")
+        names = _names(*(read(*file)[1] for file in files))
+        estimated, truth = (read(*file, names)[0] for file in files)
+        metrics = evaluate(estimated, truth, threshold=self.threshold, probabilities=self.probabilities)
+        rows = [(name, _text(value)) for name, value in metrics.items()]
+        print(json.dumps(metrics, indent=2) if self.json else "\n".join(aligned(rows)))

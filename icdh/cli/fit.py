@@ -1,11 +1,9 @@
 """``icdh fit``: learn a graph from a table, print it, write it, draw it."""
 
-import argparse
-import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,10 +13,10 @@ from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Floats
 from icdh._utils.clock import Clock
 from icdh._utils.labels import aligned, counted, printable
-from icdh.cli._input import STANDARD_INPUT, read_input, source, succeeds, target_lines
+from icdh.cli._input import read_input, source, succeeds, target_lines
 from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned
 from icdh.cli._messages import BAD_INPUT, report, watched
-from icdh.cli._options import LEARNING, LOUDNESS, USUAL_INPUT, USUAL_KNOWLEDGE, Command, Learned, number, read, written
+from icdh.cli._options import USUAL, Learned, LearningWithUncertainty, Loudness, read, whole, written
 from icdh.cli._roots import question_about_roots
 from icdh.diagnostics.result import EdgeCheck, edge_records
 from icdh.files import graph_writer, read_graph, write_graph, write_text
@@ -32,32 +30,7 @@ if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
 
 
-def run(args: argparse.Namespace) -> int:
-    """Learn, write, draw and print the graph; after Ctrl-C the best one so far."""
-    check_uncertainty(args)
-    rows = read_input(args)
-    truth = read_graph(source(args.truth), rows.table.columns)[0] if args.truth else rows.truth
-    clock = Clock(getattr(args, "max_seconds", None))
-    model = learned(args, rows)
-    ensemble, failure = ensemble_of(args, model, rows, clock)
-    fitted = _with_directions(args, model, ensemble, clock)
-    records = edge_records(fitted)
-    complete = _write(args, fitted, records, ensemble, truth)
-    # After the files: whoever reads the output may have gone (icdh fit ... | head).
-    if not args.quiet:
-        if question := question_about_roots(model.adjacency_matrix_, rows.table.names, args.dates):
-            report("note", question)
-        print(*edge_list(model, records), *target_lines(model), sep="\n")
-        if ensemble is not None:
-            print("", *probability_lines(ensemble, model.adjacency_matrix_), sep="\n")
-        if truth is not None:
-            print(_comparison_line(model.adjacency_matrix_, truth))
-    return exit_code(model, failure) or (0 if complete else BAD_INPUT)
-
-
-def _with_directions(
-    args: argparse.Namespace, model: Learned, ensemble: "GraphEnsemble | None", clock: Clock
-) -> StructuralModel:
+def _with_directions(command: "Fit", model: Learned, ensemble: "GraphEnsemble | None", clock: Clock) -> StructuralModel:
     """Return the fitted model with what is known of its edges: from turned edges, and from an ensemble of graphs."""
     from icdh.uncertainty.losses import direction_loss, hidden_loss
 
@@ -66,7 +39,7 @@ def _with_directions(
         fitted = fitted.with_edge_probability(ensemble.edge_probability)
     if not isinstance(model, HNMSearch) or model.interrupted_ or model.timed_out_ or model.hidden_causes_:
         return fitted
-    with watched(args, "steps") as callback:
+    with watched(command, "steps") as callback:
         callback.follow(clock)
         clock.stage = "reversing arrows"
         loss = getattr(ensemble, "direction_loss", None)
@@ -76,7 +49,7 @@ def _with_directions(
 
 
 def _write(
-    args: argparse.Namespace,
+    command: "Fit",
     fitted: StructuralModel,
     records: list[EdgeCheck],
     ensemble: "GraphEnsemble | None",
@@ -84,27 +57,25 @@ def _write(
 ) -> bool:
     """Write graph, picture and model, and return whether all went well; a graph that cannot be written is printed."""
     graph, nodes, shared = *graph_with_hidden(fitted), None
-    form = GRAPH_FORMATS.get(Path(args.output or "").suffix.lower())
+    form = GRAPH_FORMATS.get(Path(command.output or "").suffix.lower())
     if fitted.hidden_causes and form is not None and form.delimiter:
         graph, nodes, shared = fitted.adjacency, fitted.names, bidirected_strengths(fitted)
-    complete = succeeds(write_graph, args.output, graph, nodes, shared)
-    if not complete:
-        print(graph_writer(args.output, shared)(graph, nodes), end="")
-    complete &= succeeds(_draw, args.plot, args, fitted, records, truth)
-    complete &= ensemble is None or succeeds(_write_probabilities, args.probabilities, ensemble)
-    return succeeds(fitted.save, args.save) and complete
+    complete = succeeds(write_graph, command.output, graph, nodes, shared)
+    if command.output and not complete:
+        print(graph_writer(command.output, shared)(graph, nodes), end="")
+    complete &= succeeds(_draw, command.plot, command, fitted, records, truth)
+    complete &= ensemble is None or succeeds(_write_probabilities, command.probabilities, ensemble)
+    return succeeds(fitted.save, command.save) and complete
 
 
-def _draw(
-    path: str, args: argparse.Namespace, fitted: StructuralModel, records: list[EdgeCheck], truth: Floats | None
-) -> None:
+def _draw(path: str, command: "Fit", fitted: StructuralModel, records: list[EdgeCheck], truth: Floats | None) -> None:
     """Draw the graph, beside the true one where that is known and nothing is hidden."""
     if truth is not None and is_dag(truth) and not fitted.hidden_causes:
         weights, unit = drawn_weights(fitted)
         return save_figure(path, plot_comparison(weights, truth, fitted.names, weight=unit))
-    table = args.dataset or ("standard input" if args.data == STANDARD_INPUT else os.path.basename(args.data))
-    title = f"{table}: {counted(fitted.about.get('n_observations', 0), 'row')}, {fitted.about.get('estimator', '')}"
-    return save_figure(path, plot_model(fitted, records=records, title=title, shown_edges=args.shown_edges))
+    rows, estimator = counted(fitted.about.get("n_observations", 0), "row"), fitted.about.get("estimator", "")
+    title = f"{command.table_name or 'standard input'}: {rows}, {estimator}"
+    return save_figure(path, plot_model(fitted, records=records, title=title, shown_edges=command.shown_edges))
 
 
 def _write_probabilities(path: str, ensemble: "GraphEnsemble") -> None:
@@ -140,20 +111,44 @@ def _comparison_line(estimate: Floats, truth: Floats) -> str:
     )
 
 
-COMMAND = Command(
-    "learn a causal graph from a table",
-    "Learn a causal graph from a table and print its edges, strongest first.",
-    {
-        **LEARNING,
-        "output": {
-            "-o --output": written(f"write the graph: {NAMES_OF_FORMATS}", graph_writer),
-            "--save": written("write the fitted model, .icdh, for check, report, predict, ..."),
-            "--plot": written("draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]", check_plot_path),
-            "--shown-edges": number(25, "number of edges in that picture", low=1, integer=True),
-            "--truth": read("compare with this graph: edge list cause,effect or adjacency matrix"),
-            "loudness": LOUDNESS,
-        },
-    },
-    run,
-    usual=(*USUAL_INPUT, *USUAL_KNOWLEDGE, "output", "save", "plot"),
-)
+@dataclass(frozen=True, kw_only=True)
+class Output(Loudness):
+    """What is written and drawn."""
+
+    title: ClassVar[str] = "output"
+    output: str | None = written(f"write the graph: {NAMES_OF_FORMATS}", graph_writer, flags="-o --output")
+    save: str | None = written("write the fitted model, .icdh, for check, report, predict, ...")
+    plot: str | None = written("draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]", check_plot_path)
+    shown_edges: int = whole(25, "number of edges in that picture", 1)
+    truth: str | None = read("compare with this graph: edge list cause,effect or adjacency matrix")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Output, LearningWithUncertainty):
+    """The command."""
+
+    summary = "learn a causal graph from a table"
+    description = "Learn a causal graph from a table and print its edges, strongest first."
+    usual = (*USUAL, "output", "save", "plot")
+
+    def run(self) -> int:
+        """Learn, write, draw and print the graph; after Ctrl-C the best one so far."""
+        check_uncertainty(self)
+        rows = read_input(self)
+        truth = read_graph(source(self.truth), rows.table.columns)[0] if self.truth else rows.truth
+        clock = Clock(self.parameters.get("max_seconds"))
+        model = learned(self, rows)
+        ensemble, failure = ensemble_of(self, model, rows, clock)
+        fitted = _with_directions(self, model, ensemble, clock)
+        records = edge_records(fitted)
+        complete = _write(self, fitted, records, ensemble, truth)
+        # After the files: whoever reads the output may have gone (icdh fit ... | head).
+        if not self.quiet:
+            if question := question_about_roots(model.adjacency_matrix_, rows.table.names, self.dates):
+                report("note", question)
+            print(*edge_list(model, records), *target_lines(model), sep="\n")
+            if ensemble is not None:
+                print("", *probability_lines(ensemble, model.adjacency_matrix_), sep="\n")
+            if truth is not None:
+                print(_comparison_line(model.adjacency_matrix_, truth))
+        return exit_code(model, failure) or (0 if complete else BAD_INPUT)

@@ -1,39 +1,17 @@
 """``icdh predict``: predictions of a saved model for the rows of a table."""
 
-import argparse
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Mask, Observations
-from icdh.cli._input import complete_rows, do_of, give_table, loaded, read
-from icdh.cli._options import ACTIONS, FORMAT, MODEL, OUTPUT_TABLE, TABLE, Command, cells, choice
+from icdh.cli import _options as options
+from icdh.cli._input import do_of, give_table, loaded, read_input
 from icdh.files import LabelledTable
 
 QUESTIONS = {"mean": "predict", "std": "predict_scale", "residuals": "residuals"}
-
-
-def run(args: argparse.Namespace) -> None:
-    """Read, predict and write."""
-    if args.what and (args.do or args.shift):
-        raise ValueError("--what is about the rows as they are; leave it out with --do and --shift")
-    model = loaded(args.model, args.data)
-    do = do_of(args, model)
-    rows, _ = read(args, model)
-    if args.missing == "drop":
-        rows = complete_rows(rows)
-        if not len(rows.values):
-            raise ValueError(f"--missing drop leaves no row of {args.data}; pass --missing keep, or fill the gaps")
-    filled, names = _filled(model, rows), model.names
-    if do:
-        answer = model.counterfactual(filled, do)
-        rests_on = [list(range(len(names)))] * len(names)  # with a gap, the noise of the row is not known
-    else:
-        answer = getattr(model, QUESTIONS[args.what or "mean"])(filled)
-        itself = args.what == "residuals"
-        rests_on = [[*family.inputs, *[n] * itself] for n, family in enumerate(model.conditionals)]
-    give_table(args.output, _where_known(answer, rows.gaps, rests_on), names)
 
 
 def _filled(model: StructuralModel, rows: LabelledTable) -> LabelledTable:
@@ -54,20 +32,37 @@ def _where_known(answer: Observations, gaps: Mask, rests_on: list[list[int]]) ->
     return shown
 
 
-COMMAND = Command(
-    "means, spreads, residuals or counterfactuals of the rows of a table",
-    "Predict by a saved model for the rows of a table: the mean of every variable given its causes, its standard "
-    "deviation, or the standardised residuals; with --do or --shift, counterfactual rows, each with its own noise.",
-    {
-        "": {
-            "model": MODEL,
-            "data": TABLE,
-            "--what": choice(QUESTIONS, "by default mean"),
-            **ACTIONS,
-            "-o --output": OUTPUT_TABLE,
-            **FORMAT,
-            **cells(("error", "drop", "keep")),
-        }
-    },
-    run,
-)
+@dataclass(frozen=True, kw_only=True)
+class Predict(options.Actions, options.Format, options.Command):
+    """The command."""
+
+    summary = "means, spreads, residuals or counterfactuals of the rows of a table"
+    description = (
+        "Predict by a saved model for the rows of a table: the mean of every variable given its causes, its standard "
+        "deviation, or the standardised residuals; with --do or --shift, counterfactual rows, each with its own noise."
+    )
+    model: str = options.read(options.MODEL, "the model")
+    data: str = options.read(options.TABLE, "the table")
+    what: str | None = options.choice(QUESTIONS, "by default mean")
+    output: str | None = options.written(options.OUTPUT_TABLE, flags="-o --output")
+    missing: str = options.about_gaps(("error", "drop", "keep"))
+
+    def run(self) -> None:
+        """Read, predict and write."""
+        if self.what and (self.do or self.shift):
+            raise ValueError("--what is about the rows as they are; leave it out with --do and --shift")
+        model = loaded(self.model, self.data)
+        do = do_of(self, model)
+        given = read_input(self, model)
+        rows = (given.complete() if self.missing == "drop" else given).table
+        if self.missing == "drop" and not len(rows.values):
+            raise ValueError(f"--missing drop leaves no row of {self.data}; pass --missing keep, or fill the gaps")
+        filled, names = _filled(model, rows), model.names
+        if do:
+            answer = model.counterfactual(filled, do)
+            rests_on = [list(range(len(names)))] * len(names)  # with a gap, the noise of the row is not known
+        else:
+            answer = getattr(model, QUESTIONS[self.what or "mean"])(filled)
+            itself = self.what == "residuals"
+            rests_on = [[*family.inputs, *[n] * itself] for n, family in enumerate(model.conditionals)]
+        give_table(self.output, _where_known(answer, rows.gaps, rests_on), names)

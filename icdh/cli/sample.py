@@ -1,31 +1,26 @@
 """``icdh sample``: draw rows from a saved model, as they are or under an intervention."""
 
-import argparse
+from dataclasses import dataclass
 
 from icdh.cli._input import do_of, give_table, loaded
-from icdh.cli._options import ACTIONS, MODEL, OUTPUT_TABLE, Command, number
+from icdh.cli._options import MODEL, OUTPUT_TABLE, Actions, Command, read, whole, written
 
 
-def run(args: argparse.Namespace) -> None:
-    """Read, draw and write."""
-    import numpy as np
+@dataclass(frozen=True, kw_only=True)
+class Sample(Actions, Command):
+    """The command."""
 
-    model = loaded(args.model)
-    do = do_of(args, model)
-    give_table(args.output, np.asarray(model.sample(args.rows, args.seed, do=do)), model.names)
+    summary = "draw rows from a saved model, also under interventions"
+    description = "Draw rows from a saved model, as they are or with variables set from outside, as a table."
+    model: str = read(MODEL, "the model")
+    rows: int = whole(1000, "number of rows", 1, flags="-n --rows", metavar="M")
+    output: str | None = written(OUTPUT_TABLE, flags="-o --output")
+    seed: int = whole(0, "random seed of the noise")
 
+    def run(self) -> None:
+        """Read, draw and write."""
+        import numpy as np
 
-COMMAND = Command(
-    "draw rows from a saved model, also under interventions",
-    "Draw rows from a saved model, as they are or with variables set from outside, as a table.",
-    {
-        "": {
-            "model": MODEL,
-            "-n --rows": number(1000, "number of rows", low=1, integer=True, metavar="M"),
-            **ACTIONS,
-            "-o --output": OUTPUT_TABLE,
-            "--seed": number(0, "random seed of the noise", integer=True),
-        }
-    },
-    run,
-)
+        model = loaded(self.model)
+        drawn = model.sample(self.rows, self.seed, do=do_of(self, model))
+        give_table(self.output, np.asarray(drawn), model.names)

@@ -1,34 +1,16 @@
 """``icdh simulate``: draw a table from a random graph, and write both."""
 
-import argparse
+from dataclasses import dataclass
+from typing import ClassVar
 
 from numpy.typing import NDArray
 
 from icdh.cli._input import source
-from icdh.cli._options import Command, Either, choice, flag, number, read, written
+from icdh.cli._options import Command, choice, flag, number, read, whole, written
 from icdh.files import graph_writer, read_graph, write_graph, write_table
 from icdh.files.graphs import NAMES_OF_FORMATS
 from icdh.simulate import GRAPHS, SimulatedData, simulate_sem
 from icdh.simulate.mechanisms import DISTRIBUTIONS, MECHANISMS, NOISES
-
-
-def run(args: argparse.Namespace) -> None:
-    """Draw, write and describe."""
-    import numpy as np
-
-    rng = np.random.default_rng(args.seed)
-    graph: NDArray[np.float64 | np.int64]
-    if args.adjacency:
-        graph, names = read_graph(source(args.adjacency))
-    else:
-        graph, names = GRAPHS[args.graph](args.variables, args.edges_per_variable, rng), None
-    options = ("mechanism", "noise", "distribution", "spread", "center", "standardize")
-    how = {name: getattr(args, name) for name in options}
-    data = simulate_sem(graph, args.observations, **how, random_state=rng)
-    write_table(args.data, data.X, names or data.names)
-    write_graph(args.truth, data.adjacency, names or data.names)
-    if not args.quiet:
-        print(*_description(data), sep="\n")
 
 
 def _description(data: SimulatedData) -> list[str]:
@@ -44,35 +26,56 @@ def _description(data: SimulatedData) -> list[str]:
     return lines
 
 
-COMMAND = Command(
-    "draw a table from a random graph",
-    "Draw a random graph and observations from it, and write both. See icdh.simulate.simulate_sem.",
-    {
-        "": {
-            "data": written("file to write the observations to: .csv or .tsv", called="the table"),
-            "truth": written(f"file to write the true graph to: {NAMES_OF_FORMATS}", graph_writer, called="the graph"),
-            "--seed": number(0, "random seed", integer=True),
-            "--quiet": flag("print no description"),
-        },
-        "graph": {
-            "kind": Either(
-                {
-                    "--graph": choice(GRAPHS, "kind of random graph", "erdos-renyi"),
-                    "--adjacency": read("a graph to use in place of a random one"),
-                }
-            ),
-            "--variables": number(10, "number of variables", low=1, integer=True),
-            "--edges-per-variable": number(1, "edges per variable", metavar="K"),
-        },
-        "observations": {
-            "--observations": number(1000, "number of rows", low=1, integer=True, metavar="M"),
-            "--mechanism": choice(MECHANISMS, "functions of the means", "mlp"),
-            "--noise": choice(NOISES, "model of the standard deviations", "softplus-shared"),
-            "--distribution": choice(DISTRIBUTIONS, "distribution of the noise", "gaussian"),
-            "--spread": number(10.0, "largest over smallest bounded spread", low=1),
-            "--center": flag("give every column mean zero"),
-            "--standardize": flag("also give it standard deviation one"),
-        },
-    },
-    run,
-)
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """The graph that is drawn."""
+
+    title: ClassVar[str] = "graph"
+    graph: str = choice(GRAPHS, "kind of random graph", "erdos-renyi", either="kind")
+    adjacency: str | None = read("a graph to use in place of a random one", either="kind")
+    variables: int = whole(10, "number of variables", 1)
+    edges_per_variable: float = number(1, "edges per variable", metavar="K")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observations:
+    """The rows that are drawn."""
+
+    title: ClassVar[str] = "observations"
+    observations: int = whole(1000, "number of rows", 1, metavar="M")
+    mechanism: str = choice(MECHANISMS, "functions of the means", "mlp")
+    noise: str = choice(NOISES, "model of the standard deviations", "softplus-shared")
+    distribution: str = choice(DISTRIBUTIONS, "distribution of the noise", "gaussian")
+    spread: float = number(10.0, "largest over smallest bounded spread", low=1)
+    center: bool = flag("give every column mean zero")
+    standardize: bool = flag("also give it standard deviation one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulate(Graph, Observations, Command):
+    """The command."""
+
+    summary = "draw a table from a random graph"
+    description = "Draw a random graph and observations from it, and write both. See icdh.simulate.simulate_sem."
+    data: str = written("file to write the observations to: .csv or .tsv", called="the table")
+    truth: str = written(f"file to write the true graph to: {NAMES_OF_FORMATS}", graph_writer, called="the graph")
+    seed: int = whole(0, "random seed")
+    quiet: bool = flag("print no description")
+
+    def run(self) -> None:
+        """Draw, write and describe."""
+        import numpy as np
+
+        rng = np.random.default_rng(self.seed)
+        graph: NDArray[np.float64 | np.int64]
+        if self.adjacency:
+            graph, names = read_graph(source(self.adjacency))
+        else:
+            graph, names = GRAPHS[self.graph](self.variables, self.edges_per_variable, rng), None
+        how = {name: getattr(self, name) for name in Observations.__annotations__ if name != "title"}
+        how["n_observations"] = how.pop("observations")
+        data = simulate_sem(graph, **how, random_state=rng)
+        write_table(self.data, data.X, names or data.names)
+        write_graph(self.truth, data.adjacency, names or data.names)
+        if not self.quiet:
+            print(*_description(data), sep="\n")

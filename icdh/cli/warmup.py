@@ -1,31 +1,14 @@
 """``icdh warmup``: compile in advance all that fits need."""
 
-import argparse
 import os
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from icdh.cli._options import Command
 from icdh.exceptions import collected_warnings
-
-
-def run(args: argparse.Namespace) -> None:
-    """Call every kernel once, and report what was compiled and where it is kept."""
-    from icdh._node_model._descent_kernels import node_fit
-    from icdh._utils.compilation import watch
-    from icdh.two_phase._kernels import projected_least_squares
-
-    begin, compiled = time.perf_counter(), watch.compiled
-    call_every_kernel()
-    compiled = watch.compiled - compiled
-    kernels: list[Any] = [node_fit, projected_least_squares]
-    folders = [kernel.stats.cache_path for kernel in kernels]
-    if None in folders:
-        raise OSError("no folder can keep what is compiled; set NUMBA_CACHE_DIR to one that can be written")
-    what = f"{compiled} functions compiled in {time.perf_counter() - begin:.1f} s" if compiled else "nothing to compile"
-    print(f"{what}; kept under {os.path.commonpath(folders)}")
 
 
 def call_every_kernel() -> None:
@@ -54,11 +37,33 @@ def call_every_kernel() -> None:
     em_of_covariances(np.eye(3), np.ones(1), np.eye(2, 3, k=1, dtype=bool), n=100, tolerance=1.0, most_steps=1)
 
 
-COMMAND = Command(
-    "compile in advance, so that the first fit need not wait",
-    "Compile everything that fits need, once for this installation, so that no later process waits for it: for images "
-    "of containers and for continuous integration. What is compiled is kept beside the package, or in NUMBA_CACHE_DIR "
-    "if that is set; processors of another kind compile again.",
-    {},
-    run,
-)
+@dataclass(frozen=True, kw_only=True)
+class Warmup(Command):
+    """The command."""
+
+    summary = "compile in advance, so that the first fit need not wait"
+    description = (
+        "Compile everything that fits need, once for this installation, so that no later process waits for it: for "
+        "images of containers and for continuous integration. What is compiled is kept beside the package, or in "
+        "NUMBA_CACHE_DIR if that is set; processors of another kind compile again."
+    )
+
+    def run(self) -> None:
+        """Call every kernel once, and report what was compiled and where it is kept."""
+        from icdh._node_model._descent_kernels import node_fit
+        from icdh._utils.compilation import watch
+        from icdh.two_phase._kernels import projected_least_squares
+
+        begin, compiled = time.perf_counter(), watch.compiled
+        call_every_kernel()
+        compiled = watch.compiled - compiled
+        kernels: list[Any] = [node_fit, projected_least_squares]
+        folders = [kernel.stats.cache_path for kernel in kernels]
+        if None in folders:
+            raise OSError("no folder can keep what is compiled; set NUMBA_CACHE_DIR to one that can be written")
+        what = (
+            f"{compiled} functions compiled in {time.perf_counter() - begin:.1f} s"
+            if compiled
+            else "nothing to compile"
+        )
+        print(f"{what}; kept under {os.path.commonpath(folders)}")

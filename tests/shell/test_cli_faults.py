@@ -219,14 +219,14 @@ if sys.argv[1] == "inside":
 elif sys.argv[1] == "before":
     cli.run = lambda args: signal.raise_signal(signal.SIGINT)
 elif sys.argv[1] == "inside exec":
-    warmup.COMMAND = warmup.COMMAND._replace(run=lambda args: exec("raise KeyboardInterrupt"))
+    warmup.Warmup.run = lambda command: exec("raise KeyboardInterrupt")
 else:
-    def fail(args):
+    def fail(command):
         try:
             raise KeyboardInterrupt
         finally:
             raise RuntimeError("half closed")
-    warmup.COMMAND = warmup.COMMAND._replace(run=fail)
+    warmup.Warmup.run = fail
 sys.argv[:] = ["icdh", "warmup"]
 sys.exit(main())
 """

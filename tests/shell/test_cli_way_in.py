@@ -3,6 +3,7 @@
 import io
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -80,6 +81,8 @@ def test_messages_name_arguments_as_whoever_reads_them_knows_them(argument, valu
     with naming(as_option):
         assert option(argument, *value, of=of) == shown
         assert str(ArgumentValueError(argument, "is wrong")) == f"{option(argument)} is wrong"
+        with ThreadPoolExecutor() as other:  # which is no part of the command
+            assert other.submit(option, argument, *value, of=of).result() == python
 
 
 @pytest.mark.parametrize("command", ["fit", "report"])
