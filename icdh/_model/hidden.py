@@ -181,18 +181,11 @@ def with_hidden_draws(model: "StructuralModel", table: Table, rng: np.random.Gen
 
 def bidirected_edges(model: "StructuralModel") -> Mask:
     """Return which pairs of variables have a hidden cause in common, bool, shape (N, N), symmetric."""
-    joined: Mask = bidirected_strengths(model) != 0.0
-    return joined
-
-
-def bidirected_strengths(model: "StructuralModel") -> Floats:
-    """Return the strength of the hidden cause that two variables have in common, shape (N, N), zero without one."""
-    strengths = np.zeros(model.adjacency.shape)
+    joined = np.zeros(model.adjacency.shape, dtype=bool)
     for cause in model.hidden_causes:
         nodes = [model.names.index(child) for child in cause.children]
-        strengths[np.ix_(nodes, nodes)] = cause.strength
-        strengths[nodes, nodes] = 0.0
-    return strengths
+        joined[np.ix_(nodes, nodes)] = ~np.eye(len(nodes), dtype=bool)
+    return joined
 
 
 def graph_with_hidden(model: "StructuralModel") -> tuple[Floats, list[Hashable]]:

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass, replace
 from itertools import permutations
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._model.hidden import bidirected_strengths, graph_with_hidden
+from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Floats
 from icdh._utils.clock import Clock
@@ -20,7 +19,7 @@ from icdh.cli._options import USUAL, Learned, LearningWithUncertainty, Loudness,
 from icdh.cli._roots import question_about_roots
 from icdh.diagnostics.result import EdgeCheck, edge_records
 from icdh.files import graph_writer, read_graph, write_graph, write_text
-from icdh.files.graphs import GRAPH_FORMATS, NAMES_OF_FORMATS, PROBABILITIES
+from icdh.files.graphs import NAMES_OF_FORMATS, PROBABILITIES
 from icdh.files.text import delimited
 from icdh.graphs import is_dag
 from icdh.plotting import check_plot_path, plot_comparison, plot_model, save_figure
@@ -56,13 +55,10 @@ def _write(
     truth: Floats | None,
 ) -> bool:
     """Write graph, picture and model, and return whether all went well; a graph that cannot be written is printed."""
-    graph, nodes, shared = *graph_with_hidden(fitted), None
-    form = GRAPH_FORMATS.get(Path(command.output or "").suffix.lower())
-    if fitted.hidden_causes and form is not None and form.delimiter:
-        graph, nodes, shared = fitted.adjacency, fitted.names, bidirected_strengths(fitted)
-    complete = succeeds(write_graph, command.output, graph, nodes, shared)
+    graph, nodes = graph_with_hidden(fitted)
+    complete = succeeds(write_graph, command.output, graph, nodes)
     if command.output and not complete:
-        print(graph_writer(command.output, shared)(graph, nodes), end="")
+        print(graph_writer(command.output)(graph, nodes), end="")
     complete &= succeeds(_draw, command.plot, command, fitted, records, truth)
     complete &= ensemble is None or succeeds(_write_probabilities, command.probabilities, ensemble)
     return succeeds(fitted.save, command.save) and complete

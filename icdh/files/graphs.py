@@ -1,15 +1,10 @@
-"""Graphs as files. Matrices, edge lists and JSON are read and written; Graphviz, GraphML and GML are written.
-
-An edge list in which two variables have a hidden cause in common has one column more: ``cause,effect,weight,mark``.
-Their line has the mark ``<->``, and it stands for both directions. An arrow has none.
-"""
+"""Graphs as files. Matrices, edge lists and JSON are read and written; Graphviz, GraphML and GML are written."""
 
 import json
 import os
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,65 +29,7 @@ from icdh.files.text import (
 
 _Edge: TypeAlias = tuple[str, str, str, float | str]  # place in the file, cause, effect, weight
 
-MARKED, BIDIRECTED = ("cause", "effect", "weight", "mark"), "<->"
 PROBABILITIES = ("cause", "effect", "probability", "path")  # what icdh fit --probabilities writes
-
-
-class MixedGraph(NamedTuple):
-    """A graph in which variables may have hidden causes in common.
-
-    Attributes
-    ----------
-    weights : ndarray, shape (N, N)
-        ``weights[i, j]`` is the weight of i -> j.
-    bidirected : ndarray, shape (N, N)
-        ``bidirected[i, j]`` is the weight of i <-> j, a hidden cause in common; symmetric.
-    names : list of str
-        The N labels.
-    """
-
-    weights: Floats
-    bidirected: Floats
-    names: list[str]
-
-
-def read_mixed_graph(path: Source, names: Sequence[str] | None = None) -> MixedGraph:
-    r"""Read a graph in which variables may have hidden causes in common: an edge list whose lines may be a <-> b.
-
-    Parameters
-    ----------
-    path : str, Path or binary file
-        What `write_graph` writes with ``bidirected``, or any graph that `read_graph` reads.
-    names : sequence of str, optional
-        The variables in the order wanted; by default that of the file.
-
-    Returns
-    -------
-    icdh.files.MixedGraph
-        Arrows, hidden causes in common, and names.
-
-    Raises
-    ------
-    OSError, ValueError
-        As `read_graph`.
-
-    Examples
-    --------
-    >>> import io
-    >>> from icdh.files import read_mixed_graph
-    >>> graph = read_mixed_graph(io.BytesIO(b"cause,effect,weight,mark\ndose,answer,2,\ndose,weight,9,<->\n"))
-    >>> graph.names, graph.weights[0].tolist(), graph.bidirected[0].tolist()
-    (['dose', 'answer', 'weight'], [0.0, 2.0, 0.0], [0.0, 0.0, 9.0])
-    """
-    name, text = label_of(path), read_text(path)
-    if not text.startswith(MARKED[0]) or tuple((rows := _rows(name, text))[0][1]) != MARKED:
-        weights, known = graph_from_text(name, text, names)
-        return MixedGraph(weights, np.zeros_like(weights), known)
-    arrows, pairs = _marked(name, rows[1:])
-    ends = [end for _, *both, _ in (*arrows, *pairs) for end in both]
-    known = list(dict.fromkeys(ends) if names is None else names)
-    turned = [(place, effect, cause, weight) for place, cause, effect, weight in pairs]
-    return MixedGraph(_from_edges(name, arrows, known)[0], _from_edges(name, [*pairs, *turned], known)[0], known)
 
 
 def read_graph(path: Source, names: Sequence[str] | None = None) -> tuple[Floats, list[str]]:
@@ -163,15 +100,6 @@ def graph_from_text(
     rows = _rows(name, text, delimiter, decimal)
     if not rows:
         raise ValueError(f"{name} is empty; it must hold an adjacency matrix or an edge list")
-    if tuple(rows[0][1]) == MARKED:
-        arrows, pairs = _marked(name, rows[1:])
-        if pairs:
-            place, cause, effect, _ = pairs[0]
-            raise ValueError(
-                f"{name}, {place}: {cause} {BIDIRECTED} {effect}, a hidden cause in common, is no edge from cause to "
-                "effect; leave such lines out, or read them with icdh.files.read_mixed_graph"
-            )
-        return _from_edges(name, arrows, names)
     if tuple(rows[0][1]) == PROBABILITIES:
         rows = [(line, row[:3] if len(row) == len(PROBABILITIES) else row) for line, row in rows]
     headers = ("cause", "effect"), ("source", "target"), ("from", "to")
@@ -222,20 +150,6 @@ def _edges(path: str, rows: Sequence[Row]) -> list[_Edge]:
             raise ValueError(f"{path}, line {line}: an edge needs cause,effect[,weight]; got {','.join(row)!r}")
         edges.append((f"line {line}", name_of(row[0]), name_of(row[1]), row[2] if len(row) == 3 else 1.0))
     return edges
-
-
-def _marked(path: str, rows: Sequence[Row]) -> tuple[list[_Edge], list[_Edge]]:
-    """Return the edges of an edge list whose lines have marks: arrows, and hidden causes in common."""
-    for line, row in rows:
-        if len(row) != len(MARKED) or row[-1] not in ("", BIDIRECTED):
-            raise ValueError(
-                f"{path}, line {line}: an edge needs {','.join(MARKED)}, the mark {BIDIRECTED} or none; "
-                f"got {','.join(row)!r}"
-            )
-    arrows, pairs = ([(line, row) for line, row in rows if row[-1] == mark] for mark in ("", BIDIRECTED))
-    return _edges(path, [(line, row[:3]) for line, row in arrows]), _edges(
-        path, [(line, row[:3]) for line, row in pairs]
-    )
 
 
 def _from_edges(path: str, edges: Sequence[_Edge], known: Sequence[str] | None) -> tuple[Floats, list[str]]:
@@ -305,9 +219,7 @@ def _without_label(path: str, line: int, row: list[str], name: str) -> list[str]
     return row[1:]
 
 
-def write_graph(
-    path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str], bidirected: ArrayLike | None = None
-) -> None:
+def write_graph(path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str]) -> None:
     """Write a graph in the format that the extension names.
 
     Parameters
@@ -321,14 +233,11 @@ def write_graph(
     names : sequence of str
         N labels. In ``.csv`` and ``.tsv`` one that a spreadsheet would take for a formula (it begins with =, +, - or @)
         gets an apostrophe in front, which `read_graph` takes away.
-    bidirected : array_like, shape (N, N), optional
-        Weights of hidden causes that variables have in common, symmetric. With any ``.csv`` and ``.tsv`` are edge lists
-        with lines ``a, b, weight, <->``, which `read_mixed_graph` reads, and other formats have no place for them.
 
     Raises
     ------
     ValueError
-        If the extension is none of these, two names are equal, or the format has no place for hidden causes in common.
+        If the extension is none of these, or two names are equal.
     OSError
         If the file cannot be written; an older one then stays as it was.
 
@@ -342,25 +251,21 @@ def write_graph(
     """
     names = list(map(str, names))
     check_names(names, str(path))
-    write_text(path, graph_writer(path, bidirected)(np.asarray(A), names))
+    write_text(path, graph_writer(path)(np.asarray(A), names))
 
 
-def graph_writer(
-    path: str | os.PathLike[str], bidirected: ArrayLike | None = None
-) -> Callable[[Floats, Sequence[Hashable]], str]:
+def graph_writer(path: str | os.PathLike[str]) -> Callable[[Floats, Sequence[Hashable]], str]:
     """Return the function that turns (A, names) into the text of the format that the extension of ``path`` names.
 
     Parameters
     ----------
     path : str or path-like
         The file that the graph will be written to.
-    bidirected : array-like of bool, shape (N, N), optional
-        The pairs with a hidden cause in common; an edge list alone has a place for them.
 
     Raises
     ------
     ValueError
-        For another extension, or one without a place for hidden causes.
+        For another extension.
 
     Examples
     --------
@@ -372,13 +277,7 @@ def graph_writer(
     suffix = Path(path).suffix.lower()
     if suffix not in GRAPH_FORMATS:
         raise ValueError(f"{path}: graphs are written as {NAMES_OF_FORMATS}; choose one of these extensions")
-    written = GRAPH_FORMATS[suffix]
-    if bidirected is None or not np.any(bidirected):
-        return written.text
-    if not written.delimiter:
-        formats = " or ".join(suffix for suffix, form in GRAPH_FORMATS.items() if form.delimiter)
-        raise ValueError(f"{path}: hidden causes in common ({BIDIRECTED}) are written as {formats}; choose one")
-    return partial(_marked_text, written.delimiter, graphs.check_adjacency(bidirected, "bidirected"))
+    return GRAPH_FORMATS[suffix][1]
 
 
 def _matrix_text(A: Floats, names: Sequence[Hashable]) -> str:
@@ -391,29 +290,13 @@ def _edge_list_text(A: Floats, names: Sequence[Hashable]) -> str:
     return delimited([("cause", "effect", "weight"), *graphs.edge_list(A, names)], "\t")
 
 
-def _marked_text(delimiter: str, bidirected: Floats, A: Floats, names: Sequence[Hashable]) -> str:
-    if bidirected.shape != A.shape or not np.array_equal(bidirected, bidirected.T) or bidirected.diagonal().any():
-        raise ValueError(f"bidirected must be symmetric, zero on its diagonal, and of shape {A.shape}")
-    arrows, pairs = graphs.edge_list(A, names), graphs.edge_list(np.triu(bidirected), names)
-    lines = [*((*edge, None) for edge in arrows), *((*edge, BIDIRECTED) for edge in pairs)]
-    return delimited([MARKED, *lines], delimiter)
-
-
-class GraphFormat(NamedTuple):
-    """A format of graphs: its name, its text of weights and names, and the delimiter of edge lists with marks."""
-
-    name: str
-    text: Callable[[Floats, Sequence[Hashable]], str]
-    delimiter: str = ""
-
-
-GRAPH_FORMATS = {
-    ".csv": GraphFormat("matrix", _matrix_text, ","),
-    ".tsv": GraphFormat("edge list", _edge_list_text, "\t"),
-    ".json": GraphFormat("names and edges", graphs.to_json),
-    ".dot": GraphFormat("Graphviz", graphs.to_dot),
-    ".gv": GraphFormat("Graphviz", graphs.to_dot),
-    ".graphml": GraphFormat("GraphML", graphs.to_graphml),
-    ".gml": GraphFormat("GML", graphs.to_gml),
+GRAPH_FORMATS: dict[str, tuple[str, Callable[[Floats, Sequence[Hashable]], str]]] = {
+    ".csv": ("matrix", _matrix_text),
+    ".tsv": ("edge list", _edge_list_text),
+    ".json": ("names and edges", graphs.to_json),
+    ".dot": ("Graphviz", graphs.to_dot),
+    ".gv": ("Graphviz", graphs.to_dot),
+    ".graphml": ("GraphML", graphs.to_graphml),
+    ".gml": ("GML", graphs.to_gml),
 }
-NAMES_OF_FORMATS = ", ".join(f"{suffix} {form.name}" for suffix, form in GRAPH_FORMATS.items())
+NAMES_OF_FORMATS = ", ".join(f"{suffix} {name}" for suffix, (name, _) in GRAPH_FORMATS.items())

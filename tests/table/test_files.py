@@ -15,7 +15,6 @@ from icdh import DataWarning, files
 from icdh.files import (
     UnreadableTableError,
     read_graph,
-    read_mixed_graph,
     read_table,
     read_with_labels,
     write_graph,
@@ -23,7 +22,6 @@ from icdh.files import (
 )
 
 A = np.array([[0.0, 1 / 3, -2.5e-7], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
-PAIRS = np.array([[0.0, 0.0, 3.5], [0.0, 0.0, 1 / 3], [3.5, 1 / 3, 0.0]])
 NAMES = ["a, b", 'say "c"', "ä"]
 ABC = ["a", "b", "c"]
 
@@ -219,32 +217,10 @@ def test_options_that_do_not_fit_are_refused(text, options, message):
         read(text, **options)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv"])
-def test_hidden_causes_in_common_survive_writing_and_reading_to_the_last_bit(tmp_path, suffix):
-    path = tmp_path / f"graph.{suffix}"
-    write_graph(path, A, NAMES, PAIRS)
-    graph = read_mixed_graph(path, NAMES)
-    np.testing.assert_array_equal(graph.weights, A)
-    np.testing.assert_array_equal(graph.bidirected, PAIRS)
-    unasked = read_mixed_graph(path)
-    at = [NAMES.index(name) for name in unasked.names]
-    np.testing.assert_array_equal(unasked.bidirected, PAIRS[np.ix_(at, at)])
-    with pytest.raises(ValueError, match=r"line 5: .* <-> .*hidden cause in common.*read_mixed_graph"):
-        read_graph(path, NAMES)
-
-
 def test_what_is_written_of_a_graph(tmp_path):
     edges = [["b", "c", "1.0"], ["a", "b", repr(1 / 3)], ["a", "c", "-2.5e-07"]]  # the strongest first
     write_graph(path := tmp_path / "graph.tsv", A, ABC)
     assert [line.split("\t") for line in path.read_text().splitlines()] == [["cause", "effect", "weight"], *edges]
-    write_graph(path := tmp_path / "graph.csv", A, ABC, PAIRS)
-    head, *lines = [line.split(",") for line in path.read_text().splitlines()]
-    assert head == ["cause", "effect", "weight", "mark"]
-    assert [line[:3] for line in lines[:3]] == edges
-    assert lines[3:] == [["a", "c", "3.5", "<->"], ["b", "c", repr(1 / 3), "<->"]]
-    write_graph(path, A, ABC, np.zeros((3, 3)))
-    np.testing.assert_array_equal(read_mixed_graph(path).weights, A)
-    assert not read_mixed_graph(path).bidirected.any()
     write_graph(path := tmp_path / "graph.json", A, ABC)
     content = json.loads(path.read_text())
     assert content["names"] == ABC
@@ -259,7 +235,6 @@ def test_what_is_written_of_a_graph(tmp_path):
     "Source;Target\na;b\nb;c\n",
     "a,b\nb,c\n",
     "cause,effect,weight\na,b,1\nb,c,1.0\n",
-    "cause,effect,weight,mark\na,b,1,\nb,c,1,\n",
     ",a,b,c\na,0,1,0\nb,0,0,1\nc,0,0,0\n",
     "a,b,c\n0,1,0\n0,0,1\n0,0,0\n",
 )
@@ -300,17 +275,11 @@ def test_what_a_graph_does_not_say_the_names_of_the_caller_do(text, asked, names
     ("g.json", '{"names": ["a"]}', "is not a graph in JSON"),
     ("g.json", '{"names": ["a"], "edges": [{"cause": "a"}]}', "is not a graph in JSON"),
     ("g.gv", "digraph {}", "graphs are not read from DOT; write the graph as .csv"),
-    ("marks", "a,b,1,<-\n", "line 2: an edge needs cause,effect,weight,mark, the mark <-> or none"),
-    ("marks", "a,b,1\n", "line 2: an edge needs"),
-    ("marks", "a,b,,<->\n", "line 2: the weight ''"),
-    ("marks", "a,b,1,<->\nb,a,1,<->\n", "given twice"),
-    ("marks", "a,dog,1,<->\n", "line 2: 'dog' is not one of the variables"),
 )
 def test_what_is_no_graph_is_refused_with_the_line(tmp_path, name, text, message):
-    marks = name == "marks"
-    path = written(tmp_path, "cause,effect,weight,mark\n" * marks + text, name)
+    path = written(tmp_path, text, name)
     with pytest.raises(ValueError, match=re.escape(message)):
-        (read_mixed_graph if marks else read_graph)(path, ABC)
+        read_graph(path, ABC)
 
 
 @cases(
@@ -321,13 +290,6 @@ def test_what_is_no_graph_is_refused_with_the_line(tmp_path, name, text, message
     ("table.csv", (np.zeros((1, 1)), ["a\ud800"]), "holds characters that no text file can; rename it"),
     ("nowhere/table.tsv", (A, NAMES), "there is no folder"),
     ("graph.xlsx", (A, NAMES), r"\.csv matrix, \.tsv edge list, \.json names and edges"),
-    ("graph.csv", (A, NAMES, np.triu(PAIRS)), "bidirected must be"),
-    ("graph.csv", (A, NAMES, PAIRS + np.eye(3)), "bidirected must be"),
-    ("graph.csv", (A, NAMES, PAIRS[1:, 1:]), "bidirected must be"),
-    *(
-        (f"graph.{suffix}", (A, NAMES, PAIRS), r"hidden causes in common \(<->\) are written as \.csv or \.tsv")
-        for suffix in ("json", "dot", "gv", "graphml", "gml")
-    ),
 )
 def test_what_cannot_be_written_is_refused_before_anything_is(tmp_path, name, what, message):
     write = getattr(files, "write_" + name.split("/")[-1].partition(".")[0])
