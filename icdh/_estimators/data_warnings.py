@@ -8,7 +8,7 @@ from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import MOST_SORTED, alike_in_units, dependence, ranks_of
 from icdh._table.categories import MOST_LABELS
 from icdh._table.computed import Computed, dummies, sums_and_ratios
-from icdh._table.kinds import FEW_VALUES
+from icdh._table.kinds import FEW_VALUES, is_heaped
 from icdh._table.table import Table
 from icdh._utils.arrays import Floats
 from icdh._utils.labels import listed, plural
@@ -109,7 +109,8 @@ def _units(table: Table, joined: Sequence[int]) -> Iterator[str]:
     def names_units(k: int) -> bool:
         is_whole = k not in table.categories and not (table.values[k] % 1.0).any()
         repeats = is_whole and FEW_VALUES < table.n_distinct(k) <= table.n_observations / 2
-        return repeats and bool(alike_in_units(ranks, table.values[k]).any())
+        is_amount = repeats and is_heaped(table.values[k])  # a sum of money, in round numbers
+        return repeats and not is_amount and bool(alike_in_units(ranks, table.values[k]).any())
 
     if units := list(filter(names_units, joined)):
         name = table.names[units[0]]

@@ -248,8 +248,11 @@ def _sequence(values: Floats, residuals: Floats) -> Dependence | None:
         np.array([sequence.correlations(row[np.newaxis]) for row in ranks_of(x[serial])]) for x in (residuals, values)
     ]
     effect = (sequence.design_effects(*past) * matters).max()
+    n_independent = max(round(n_rows / effect), 1)
+    if n_independent >= n_rows:  # no strength counts less, so there is nothing to say
+        return None
     columns = serial[matters.any(axis=0) | matters.any(axis=1)]
-    return Dependence("sequence", columns.tolist(), max(round(n_rows / effect), 1))
+    return Dependence("sequence", columns.tolist(), n_independent)
 
 
 def _labels(values: Floats) -> Floats:

@@ -181,6 +181,13 @@ def test_a_series_that_resembles_its_past_is_told_from_blocks():
     assert not resembles_its_past(3.0 * labels + rng.normal(size=400), labels[np.newaxis])
 
 
+def test_a_sequence_that_lowers_no_effective_sample_size_is_not_named(monkeypatch):
+    values = autoregressive(np.random.default_rng(3), 300, 3, 0.9).T
+    assert dependence(values, values).kind == "sequence"
+    monkeypatch.setattr(RelatedRows, "design_effects", lambda self, x, y: np.ones((len(x), len(y))))
+    assert dependence(values, values) is None
+
+
 def test_design_effects_of_a_sequence_are_those_of_slow_sums():
     rng = np.random.default_rng(6)
     x, y = (autoregressive(rng, 50, 2, 0.6).T for _ in range(2))
