@@ -24,7 +24,7 @@ from icdh.cli._options import (
     LearningWithUncertainty,
     option_named,
 )
-from icdh.diagnostics.result import EdgeCheck, edge_rows, marks_explained, unweighed
+from icdh.diagnostics.result import EXPLAIN, EdgeCheck, edge_rows, marks_explained, unweighed
 from icdh.exceptions import import_extra, option
 from icdh.files import read_graph
 from icdh.knowledge import Knowledge
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 NO_EDGES = "no edge stands out in these rows: that is no evidence that nothing causes anything"
-EXPLAIN = "what these mean: icdh explain"
 
 
 def knowledge_of(options: KnowledgeOptions) -> Knowledge:

@@ -13,7 +13,7 @@ from icdh.cli import _options as options
 from icdh.cli._input import Input, cell_of, is_model, loaded, read_input
 from icdh.cli._learning import knowledge_of, learned
 from icdh.cli._messages import watched, with_warnings
-from icdh.diagnostics.result import EFFECTS
+from icdh.diagnostics.result import EXPLAIN
 from icdh.plotting import check_plot_path, save_figure
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 GRAPHS = ("graph", "posterior")
 ABOUT_PAIRS = (
-    "all by the model's curves alone, without intervals: with the table, --cause and --effect a pair has one; a pair "
-    "without a path needs --adjust, too"
+    "pairs without a path in the graph are not listed: that is not evidence of no effect; ask about one by --adjust",
+    "all by the model's curves alone, without intervals: with the table, --cause and --effect a pair has one",
+    EXPLAIN,
 )
 
 
@@ -234,5 +235,5 @@ class Effects(Question, Output, options.Learning):
         else:
             model = _model(self)
             rows = _curve(self, model) if self.values else _pairs(self, model)
-            record, text = rows, _table(rows, () if self.values else (*EFFECTS, ABOUT_PAIRS))
+            record, text = rows, _table(rows, () if self.values else ABOUT_PAIRS)
         print(json.dumps(record, indent=2) if self.json else text)

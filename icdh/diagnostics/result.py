@@ -38,14 +38,7 @@ REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} 
 BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it or weak edges went"
 TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
 DRAWN = "the residuals are those given hidden causes, whose values are drawn given each row"
-EFFECTS = (
-    "change: what setting the cause does to the mean of the effect, or to the risk of the outcome",
-    "contrast: labels and two values go from the reference to the other, numbers and grades between the two of their "
-    "values that are nearest to half a standard deviation below and above the mean",
-    "share: that of the effect's standard deviation which its mean covers as the cause runs through its values",
-    "spread: ratio of the effect's standard deviations at the two values, undefined where the first is zero",
-    "pairs without a path in the graph are not listed: that is not evidence of no effect",
-)
+EXPLAIN = "what these mean: icdh explain"
 BLIND_SPOTS = (
     "Power: of simulated tables (8 variables, 1000 rows) the tests reject 4 % if the model is right, 96 to 100 % if "
     "scales are distorted, and 56 % if the strongest arrow is turned, but only 10 % with two hidden common causes and "
@@ -247,7 +240,9 @@ def _about_edges(check: "ModelCheck") -> list[str]:
         return []
     lines = [*edge_lines(edge_rows(edges[:MOST_EDGES], check.unit)), *([f"and {more} more"] if more > 0 else [])]
     heading = "arrows" if all(edge.known for edge in edges) else "arrows, those to settle by knowledge first"
-    return [f"{heading}:", *lines, *legend(edges, check.unit)]
+    survivors = [survival(edges)] if any(edge.hidden_loss is not None for edge in edges) else []
+    left = filter(None, [unweighed(edges, check.unit)])
+    return [f"{heading}:", *lines, *marks_explained(edges), *_below_zero(edges), *survivors, *left, EXPLAIN]
 
 
 class Column(NamedTuple):
@@ -268,7 +263,6 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
     unit : {"nats", "weight"}
         The unit of their strengths.
     """
-    below_zero = any(edge.direction_loss is not None and edge.direction_loss < ZERO for edge in edges)
     strengths = [_nats(edge.strength, edge.known) if unit == "nats" else f"{edge.strength:.3f}" for edge in edges]
     turned = ["given" if edge.known else _nats(edge.direction_loss) for edge in edges]
     probabilities = ["" if edge.probability is None else f"{edge.probability:.2f}" for edge in edges]
@@ -276,14 +270,16 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
         Column("cause", [printable(edge.cause) for edge in edges], []),
         Column("effect", [printable(edge.effect) for edge in edges], []),
         Column("strength" if unit == "nats" else unit, strengths, [STRENGTHS[unit]]),
-        Column(
-            "if turned", turned, ["if turned: nats lost by reversing this arrow", *([BELOW_ZERO] if below_zero else [])]
-        ),
+        Column("if turned", turned, ["if turned: nats lost by reversing this arrow", *_below_zero(edges)]),
         Column("if hidden", [_nats(edge.hidden_loss) for edge in edges], [IF_HIDDEN, survival(edges)]),
         Column("direction", probabilities, ["direction: its probability"]),
         Column("", [edge.marks for edge in edges], marks_explained(edges)),
     ]
     return [*columns[:2], *(column for column in columns[2:] if any(column.cells))]
+
+
+def _below_zero(edges: Sequence[EdgeCheck]) -> list[str]:
+    return [BELOW_ZERO] if any((edge.direction_loss or 0.0) < ZERO for edge in edges) else []
 
 
 def marks_explained(edges: Sequence[EdgeCheck]) -> list[str]:

@@ -56,7 +56,7 @@ def test_checks_files_and_words_say_how_many_arrows_survive(chain, model, tmp_pa
     survive = {(edge.cause, edge.effect): edge.survives for edge in found.edges}
     assert survive == {("x0", "x1"): False, ("x1", "x2"): True}
     assert "1 of 2 arrows would survive a hidden common cause; 1 are not identified" in found.summary()
-    assert IF_HIDDEN in found.summary()
+    assert IF_HIDDEN in found.to_dict()["legend"]
     write_table(tmp_path / "data.csv", chain, ["x0", "x1", "x2"])
     printed("fit", tmp_path / "data.csv", "--save", tmp_path / "m.icdh", "--quiet")
     again = icdh.load(tmp_path / "m.icdh")

@@ -174,7 +174,8 @@ def test_effects_of_all_pairs_and_of_one(folder, model, printed, tmp_path):
     assert answer() == [effect._asdict() for effect in effects]
     lines = printed("effects", folder / "m.icdh").splitlines()
     assert [line.split()[:2] for line in lines[1 : 1 + len(effects)]] == [[own.cause, own.effect] for own in effects]
-    assert "not evidence of no effect" in lines[-2]
+    assert "not evidence of no effect" in lines[-3]
+    assert lines[-1] == "what these mean: icdh explain"
     at_values = answer(*pair, "--values", "-1", 2, *picture)
     assert [row["mean of c"] for row in at_values] == model.average_effect("a", "c", [-1.0, 2.0]).mean.tolist()
     assert b"<svg" in picture[1].read_bytes()
