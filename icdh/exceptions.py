@@ -9,7 +9,7 @@ from types import FrameType, ModuleType
 
 
 class ConvergenceWarning(UserWarning):
-    """An optimiser stopped before it reached what was asked of it."""
+    """An optimiser stopped before it met its tolerance."""
 
 
 class DataWarning(UserWarning):
@@ -93,7 +93,7 @@ class WorkerLostError(RuntimeError):
 
 
 class NotFittedError(ValueError, AttributeError):
-    """An estimator was asked for what only ``fit`` provides.
+    """An estimator lacks what only ``fit`` provides.
 
     Where scikit-learn is loaded, what is raised is its ``NotFittedError`` as well.
     """

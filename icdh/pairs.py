@@ -80,7 +80,7 @@ class CausalDirection(Result):
     Attributes
     ----------
     direction : {"x->y", "y->x", "undecided"}
-        The verdict; "undecided" if the confidence is below what was asked for, or both directions are equal.
+        The verdict; "undecided" if the confidence is below ``abstain_below``, or both directions are equal.
     score : float
         By how many nats per observation x -> y is better than y -> x; negative if y -> x is the better one.
     confidence : float
@@ -215,7 +215,7 @@ def causal_direction(
     if swapped:
         score, forward, backward = -score, backward, forward
     if abs(np.mean(first.values * second.values)) > 1.0 - 1e-12:
-        what = f"{names[1]!r} is a linear function of {names[0]!r}: which of them is the cause cannot be told"
+        what = f"{names[1]!r} is a linear function of {names[0]!r}: no data identify the cause"
         warn(what, DataWarning)
         score = confidence = 0.0
     elif coarse:

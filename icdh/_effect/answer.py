@@ -22,7 +22,7 @@ from icdh._rows.dependence import effect_of_equal_values, repeats, resembles_its
 from icdh._table.categories import Label
 from icdh._table.kinds import FEW_VALUES
 from icdh._table.relations import Groups, with_relations, without_groups
-from icdh._table.table import Table, mean_and_deviation, rows_by_content, said_of_gaps
+from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_content
 from icdh._utils.arrays import ByColumn, Floats, Integers, RandomState, TableLike
 from icdh._utils.checks import Choice, random_generator
 from icdh._utils.labels import listed, printable, variable_index
@@ -72,7 +72,7 @@ def effect(
         The values that the cause is set from and to. By default 0 and 1, no and yes, or the reference label and each
         other one; the effect of a number is that of each unit, and with ``contrast`` that of a step along its curve.
     target : {"all", "treated", "untreated"}
-        Whose mean effect is asked for: that of all rows, or of those with the second or the first value of the
+        Whose mean effect is estimated: that of all rows, or of those with the second or the first value of the
         contrast. Not of a number, nor with ``within``.
     where : mapping, optional
         Only rows in which these variables have these values: ``{"sex": 0}``.
@@ -91,7 +91,7 @@ def effect(
         Kinds of columns, as of `icdh.HNMSearch`; what ``model`` holds as labels are labels. Grades are numbers unless
         they are declared categorical.
     model : HNMSearch, ICDH or StructuralModel, optional
-        Whose graph is asked; by default an `icdh.HNMSearch` is fitted to X where a graph is needed. "posterior" needs
+        Whose graph is used; by default an `icdh.HNMSearch` is fitted to X where a graph is needed. "posterior" needs
         a fitted `icdh.HNMSearch`.
     knowledge : Knowledge or mapping, optional
         What is known of the graph that is fitted; covariates in a later tier than the cause are named in a warning.
@@ -296,7 +296,7 @@ class _Question:
         """Raise ValueError if a column has gaps, cause or effect does not vary, or the target does not suit them."""
         table, order = self.table, [*covariates, self.cause, self.effect]
         if table.gaps[order].any():
-            gaps = said_of_gaps(table.gaps[order], [table.names[k] for k in order])
+            gaps = gaps_message(table.gaps[order], [table.names[k] for k in order])
             raise ValueError(f"{option('X')} has gaps (NaN) in {gaps}; drop these rows or impute them first")
         for role, at in (("cause", self.cause), ("effect", self.effect)):
             if not table.varying[at]:

@@ -108,7 +108,7 @@ class Effect(Result):
     adjusted : tuple of str, or None
         The covariates; None if many graphs say what to adjust for.
     n_rows : int
-        The rows that were asked.
+        The rows that were used.
     target_share : float
         The share of these rows, or of the treated or untreated ones, that the estimate is about.
     effective_rows : dict

@@ -269,7 +269,7 @@ class CausalGraphEstimator(SharedParameters):
         groups : column label or array_like of shape (M,), optional
             Rows with the same label depend on one another: visits of a person, pupils of a class, copies of a row. A
             column of X, which then is no variable, or one label a row. `HNMSearch` counts the evidence of an edge by
-            what its rows are worth; where all rows of each group are equal it takes one. `ICDH` has no evidence to
+            its effective sample size; where all rows of each group are equal it takes one. `ICDH` has no evidence to
             count so, and refuses.
         sequence : bool
             Whether every row depends on those before it, as in a series; with ``groups``, on those of its group.

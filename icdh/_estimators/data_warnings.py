@@ -109,8 +109,7 @@ def _units(table: Table, joined: Sequence[int]) -> Iterator[str]:
     def names_units(k: int) -> bool:
         is_whole = k not in table.categories and not (table.values[k] % 1.0).any()
         repeats = is_whole and FEW_VALUES < table.n_distinct(k) <= table.n_observations / 2
-        is_amount = repeats and is_heaped(table.values[k])  # a sum of money, in round numbers
-        return repeats and not is_amount and bool(alike_in_units(ranks, table.values[k]).any())
+        return repeats and not _are_amounts(table.values[k]) and bool(alike_in_units(ranks, table.values[k]).any())
 
     if units := list(filter(names_units, joined)):
         name = table.names[units[0]]
@@ -121,6 +120,12 @@ def _units(table: Table, joined: Sequence[int]) -> Iterator[str]:
             "since rows of one number are alike and those of the next are not; if so, "
             f"pass {as_labels}{option('groups', name)}"
         )
+
+
+def _are_amounts(column: Floats) -> bool:
+    """Return whether whole numbers are round ones: a sum of money at 10 and 25, an age in steps of five."""
+    steps = np.diff(np.unique(column))
+    return is_heaped(column) or bool(steps.min() > 1.0 and not (steps % steps.min()).any())
 
 
 def warn_about_density(A: Floats) -> None:

@@ -101,7 +101,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     callback : callable, optional
         Called with the `icdh.two_phase.Round` after each round, and with the `icdh.search.Move` after each move of the
         last stage. ``kept`` of the tried moves of a detour is False. The rounds and moves of a restart in another
-        process are told when that process ends.
+        process are reported when that process ends.
 
     Attributes
     ----------

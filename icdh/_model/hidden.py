@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class HiddenPosterior(Protocol):
-    """What rows tell of a hidden cause: the mean and variance of its value in each, of shape (M,)."""
+    """The posterior of a hidden cause: the mean and variance of its value in each row, of shape (M,)."""
 
     mean: Floats
     variance: Floats
@@ -42,7 +42,7 @@ class Confounded(Protocol):
     def posterior_with(
         self, children: "Sequence[Confounded]", observed: Floats, values: Floats
     ) -> tuple[HiddenPosterior, Floats]:
-        """Return what rows tell of the hidden values, and the joint negative log-density of all children, shape (M,).
+        """Return the posterior of the hidden values, and the joint negative log-density of all children, shape (M,).
 
         The children are of one kind; the values observed have shape (c, M), all variables (N, M).
         """
@@ -88,7 +88,7 @@ class HiddenCause(NamedTuple):
 
 
 class HiddenValues(NamedTuple):
-    """What rows tell of hidden causes, each standardised.
+    """The posterior of hidden causes given each row, standardised.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ def parts(model: "StructuralModel", scaled: Floats) -> Iterator[Part]:
 
 
 def hidden_values(model: "StructuralModel", X: TableLike) -> HiddenValues:
-    """Return what rows tell of the values of the hidden causes.
+    """Return the posterior of the values of the hidden causes.
 
     Parameters
     ----------

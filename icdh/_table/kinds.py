@@ -17,7 +17,7 @@ FEW_VALUES = 10
 
 
 @dataclass(frozen=True)
-class Tuning:
+class TieLimits:
     """Thresholds for ties, point masses and heaps of a column."""
 
     tied_share: float = 0.05
@@ -32,7 +32,7 @@ class Tuning:
     fewest_others: int = 20  # rows that a column needs beside its point masses
 
 
-TUNING = Tuning()
+TIES = TieLimits()
 
 
 class Observed:
@@ -73,7 +73,7 @@ def _is_categorical(column: Observed) -> bool:
 
 
 def _is_gridded(column: Observed) -> bool:
-    return bool(column.counts[column.counts > 1].sum() > TUNING.tied_share * column.values.size)
+    return bool(column.counts[column.counts > 1].sum() > TIES.tied_share * column.values.size)
 
 
 @dataclass(frozen=True)
@@ -208,12 +208,12 @@ def point_mass(values: Floats) -> PointMass | None:
     """
     distinct, counts = np.unique(values, return_counts=True)
     top = int(np.argmax(counts))
-    reach = TUNING.neighbours
+    reach = TIES.neighbours
     around = np.delete(counts[max(top - reach, 0) : top + reach + 1], min(top, reach))
     if (
         around.size == 0
-        or counts[top] <= TUNING.mass_share * values.size
-        or counts[top] < TUNING.mass_over_neighbours * around.max()
+        or counts[top] <= TIES.mass_share * values.size
+        or counts[top] < TIES.mass_over_neighbours * around.max()
     ):
         return None
     if _is_one_of_several(counts, top) or _is_what_a_gap_would_hold(distinct, counts, top):
@@ -230,12 +230,12 @@ def point_masses(values: Floats) -> list[float]:
         The column.
     """
     masses, rest = [], values
-    while rest.size > TUNING.fewest_others and (mass := point_mass(rest)) is not None:
-        if mass.share * rest.size <= TUNING.mass_share * values.size:
+    while rest.size > TIES.fewest_others and (mass := point_mass(rest)) is not None:
+        if mass.share * rest.size <= TIES.mass_share * values.size:
             break
         masses.append(mass.value)
         rest = rest[rest != mass.value]
-    return masses if rest.size > TUNING.fewest_others else []
+    return masses if rest.size > TIES.fewest_others else []
 
 
 def is_heaped(values: Floats) -> bool:
@@ -256,14 +256,14 @@ def is_heaped(values: Floats) -> bool:
     if counts.size < FEW_VALUES:
         return False
     beside = np.convolve(np.pad(counts, 1, mode="reflect"), (0.5, 0.0, 0.5), mode="valid")
-    heaps = counts[(counts >= TUNING.fewest_in_heap) & (counts >= TUNING.heap_over_neighbours * beside)]
-    return bool(heaps.size >= TUNING.fewest_heaps and heaps.sum() >= TUNING.heaped_share * rest.size)
+    heaps = counts[(counts >= TIES.fewest_in_heap) & (counts >= TIES.heap_over_neighbours * beside)]
+    return bool(heaps.size >= TIES.fewest_heaps and heaps.sum() >= TIES.heaped_share * rest.size)
 
 
 def _is_one_of_several(counts: Integers, top: int) -> bool:
     """Return whether other values are nearly as frequent, as where some values were rounded coarsely."""
-    others = np.sort(np.delete(counts, top))[-TUNING.neighbours :]
-    return bool(others.size == TUNING.neighbours and counts[top] < TUNING.heap_over_others * others[0])
+    others = np.sort(np.delete(counts, top))[-TIES.neighbours :]
+    return bool(others.size == TIES.neighbours and counts[top] < TIES.heap_over_others * others[0])
 
 
 def _is_what_a_gap_would_hold(distinct: Floats, counts: Integers, top: int) -> bool:

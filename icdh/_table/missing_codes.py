@@ -112,7 +112,7 @@ def _negative_among_grades(distinct: Floats) -> int:
     return negative if are_grades and distinct[negative] - distinct[negative - 1] > 1.0 else 0
 
 
-def said_of_codes(columns: Sequence[Floats], names: Sequence[Hashable]) -> str | None:
+def codes_message(columns: Sequence[Floats], names: Sequence[Hashable]) -> str | None:
     """Return a text that names suspected codes, their columns and the remedy; None if there are none.
 
     Parameters

@@ -16,7 +16,7 @@ from icdh._rows.related import RelatedRows
 from icdh._table.categories import Categories
 from icdh._table.frames import columns_as_numbers, library_of
 from icdh._table.kinds import DECLARABLE, KINDS, guessed, point_mass
-from icdh._table.missing_codes import Declared, said_of_codes
+from icdh._table.missing_codes import Declared, codes_message
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._utils.checks import Choice
 from icdh._utils.labels import counted, plural, variable_index
@@ -263,7 +263,7 @@ class Table:
         if self.declared is not None:
             yield from self._readings(self.declared)
         numbers = [n for n in range(self.n_variables) if n not in self.categories]
-        if codes and (said := said_of_codes([self.values[n] for n in numbers], [self.names[n] for n in numbers])):
+        if codes and (said := codes_message([self.values[n] for n in numbers], [self.names[n] for n in numbers])):
             yield said
 
     def _repeated_columns(self) -> Iterator[tuple[Hashable, Hashable]]:
@@ -320,12 +320,12 @@ def _check_gaps(gaps: Mask, names: Sequence[Hashable], argument: str, allowed: b
         raise ValueError(f"column {name!r} of {argument} holds no value at all, only NaN; drop it")
     if counts.any() and not allowed:
         raise ValueError(
-            f"{argument} has gaps (NaN) in {said_of_gaps(gaps, names)}; drop these rows or impute: "
+            f"{argument} has gaps (NaN) in {gaps_message(gaps, names)}; drop these rows or impute: "
             f"{option('missing', 'drop')} or {option('missing', 'impute')}"
         )
 
 
-def said_of_gaps(gaps: Mask, names: Sequence[Hashable]) -> str:
+def gaps_message(gaps: Mask, names: Sequence[Hashable]) -> str:
     """Return a text that counts rows with gaps, and gaps by column; ``gaps`` is their mask, shape (N, M)."""
     counts = gaps.sum(axis=1)
     found = [f"{count} in {name!r}" for count, name in zip(counts, names, strict=True) if count]

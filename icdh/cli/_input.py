@@ -336,12 +336,12 @@ def _interventions(command: Command, conditions: Sequence[str] | None) -> Interv
     if not command.quiet:
         known = any(targets[condition] is not None for condition in present)
         for k, condition in enumerate(present):
-            does = _said(targets[condition]) if k or known else "what the others are compared with"
+            does = _action_in_words(targets[condition]) if k or known else "what the others are compared with"
             report("note", f"condition {condition!r}, {conditions.count(condition)} rows: {does}")
     return Interventions(conditions, targets)
 
 
-def _said(targets: Sequence[object] | None) -> str:
+def _action_in_words(targets: Sequence[object] | None) -> str:
     if targets is None:
         return "what it does is to be found"
     return f"sets {', '.join(map(str, targets))}" if targets else "sets nothing"

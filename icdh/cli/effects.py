@@ -162,7 +162,7 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is asked, and how it is answered."""
+    """The question, and how it is answered."""
 
     title: ClassVar[str] = "question"
     cause: str | None = options.text("NAME", "the variable that is set")
@@ -184,7 +184,7 @@ class Question:
     level: float = options.text("P", "probability of the interval", 0.95, type=float)
     values: Sequence[str] = options.several("X", "the curve of the effect at these values, by the graph")
     model: str | None = options.read(
-        "a fitted model whose graph is asked, also given before the table; else one is fitted"
+        "a fitted model whose graph is used, also given before the table; else one is fitted"
     )
 
 

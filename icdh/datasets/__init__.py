@@ -84,7 +84,7 @@ def load_sachs(
     log : bool
         Whether to take natural logarithms: the raw values are positive and skewed to the right.
     standardize : bool
-        Whether to give every column mean zero and standard deviation one, after the logarithm if both are asked for.
+        Whether to give every column mean zero and standard deviation one, after the logarithm if both are wanted.
     as_frame : bool
         Whether ``data`` is a pandas DataFrame, which needs the extra ``[dataframe]``.
 

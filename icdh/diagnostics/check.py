@@ -20,7 +20,7 @@ from icdh._utils.labels import printable
 from icdh.diagnostics.independence import NodeTest, node_tests
 from icdh.diagnostics.residuals import Residual, fit_residuals
 from icdh.diagnostics.result import LEVEL, ModelCheck, NodeCheck, edge_records
-from icdh.diagnostics.track_record import Marginals, said_of_arrows
+from icdh.diagnostics.track_record import Marginals, track_record
 from icdh.exceptions import NotFittedError
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.losses import direction_loss, hidden_loss
@@ -124,7 +124,7 @@ def check(
         fitted = replace(fitted, direction_loss=direction_loss(model), hidden_loss=hidden_loss(model))
     edges, unit = sorted(edge_records(fitted, settled), key=lambda edge: edge.doubt), weight_unit(fitted)
     unknown = [(names.index(edge.cause), names.index(edge.effect)) for edge in edges if not edge.known]
-    record = said_of_arrows(Marginals.of(table), unknown, names) if unit == "nats" else ""
+    record = track_record(Marginals.of(table), unknown, names) if unit == "nats" else ""
     return ModelCheck(nodes, edges, table.n_observations, part.size, unit, fitted.hidden_causes, record)
 
 

@@ -33,7 +33,7 @@ STRENGTHS = {
     "weight": "weight: the size of the effect in the fitted network, without a unit",
 }
 IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data identify it"
-WEAK_EDGE = f"worth less than {WEAK:g} nats: doubt that there is an edge"
+WEAK_EDGE = f"strength below {WEAK:g} nats: doubt that there is an edge"
 REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
 BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it or weak edges went"
 TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"

@@ -99,7 +99,7 @@ class Marginals(NamedTuple):
         return EXPLAINED if explained else NEITHER
 
 
-def said_of_arrows(marginals: Marginals, edges: Sequence[tuple[int, int]], names: Sequence[Hashable]) -> str:
+def track_record(marginals: Marginals, edges: Sequence[tuple[int, int]], names: Sequence[Hashable]) -> str:
     """Return in a sentence what became of arrows like these in other tables; empty if none was counted.
 
     Parameters

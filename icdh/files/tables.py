@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from icdh._table.missing_codes import Declared, codes_of
-from icdh._table.table import said_of_gaps
+from icdh._table.table import gaps_message
 from icdh._utils.arrays import Mask
 from icdh._utils.atomic import write_text
 from icdh._utils.labels import default_names, did_you_mean, listed
@@ -342,7 +342,7 @@ def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusal
     if not allowed and any(gaps.any() for gaps in masks):
         first = unnamed and any(gaps[0] for gaps in masks)
         header = f"; or pass {option('header', True)} if the first line holds names" if first else ""
-        refusals.add(f"gaps in {said_of_gaps(np.array(masks), partly)}{labels}{header}", "gaps", True)
+        refusals.add(f"gaps in {gaps_message(np.array(masks), partly)}{labels}{header}", "gaps", True)
 
 
 def _gaps(values: NDArray[np.generic]) -> Mask:

@@ -185,7 +185,7 @@ class TwoPhaseResult(NamedTuple):
     cost : float, optional
         What its graph costs, in nats over all observations; None without that stage.
     strength : ndarray, shape (N, N), optional
-        The nats of likelihood that each edge of its graph is worth, over all observations.
+        The nats of likelihood lost without each edge of its graph, over all observations.
     """
 
     weights: Weights

@@ -54,7 +54,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     model : HNMSearch
         Fitted; it stays as it is.
     clock : Clock, optional
-        When to stop, and what it is told of the progress; by default never.
+        When to stop, and what receives the progress; by default never.
 
     Returns
     -------
@@ -135,13 +135,13 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     model : HNMSearch
         Fitted; it stays as it is.
     clock : Clock, optional
-        When to stop, and what it is told of the progress; by default never.
+        When to stop, and what receives the progress; by default never.
 
     Returns
     -------
     ndarray, shape (N, N)
         [i, j] is the loss of the arrow i -> j, in nats, of a table of more than 20,000 rows in those of 10,000 of
-        them. NaN if there is no arrow or nothing can be told: if the cause has no causes itself, an
+        them. NaN if there is no arrow or nothing is identified: if the cause has no causes itself, an
         end of the arrow has labels, levels or point masses, knowledge requires the arrow, some rows do not count, the
         search ended early, or time ran out.
 

@@ -22,7 +22,7 @@ from icdh.diagnostics.check import MEANING
 from icdh.diagnostics.independence import Distances, distance_correlation, holm, node_tests, p_value
 from icdh.diagnostics.residuals import fit_residuals
 from icdh.diagnostics.result import EdgeCheck, questions_about
-from icdh.diagnostics.track_record import BOTH, EXPLAINED, NEITHER, TAILS, Marginals, said_of_arrows
+from icdh.diagnostics.track_record import BOTH, EXPLAINED, NEITHER, TAILS, Marginals, track_record
 from icdh.files import write_table
 
 RNG = np.random.default_rng(0)
@@ -360,10 +360,10 @@ def test_track_records_of_public_tables_are_those_of_slower_computations(loader)
 
 def test_a_line_says_what_became_of_arrows_with_the_same_signs():
     signs = Marginals(np.array([1.0, 2.0, np.nan]), np.array([0.4, 0.5, np.nan]))
-    forward, backward = said_of_arrows(signs, [(0, 1)], "abc"), said_of_arrows(signs, [(0, 1), (1, 0)], "abc")
+    forward, backward = track_record(signs, [(0, 1)], "abc"), track_record(signs, [(0, 1), (1, 0)], "abc")
     assert forward.startswith("track record: of arrows with the same signs 82 % pointed the right way")
     assert "60 % pointed the right way in 407 other tables, of b -> a 37 %: settle these first" in backward
-    assert said_of_arrows(signs, [(0, 2)], "abc") == said_of_arrows(signs, [], "abc") == ""
+    assert track_record(signs, [(0, 2)], "abc") == track_record(signs, [], "abc") == ""
 
 
 def edge(cause="a", effect="b", **facts):

@@ -203,3 +203,27 @@ def test_every_script_prints_what_it_explains(name, tmp_path, monkeypatch, chain
         seen, done = map(float, re.search(r"dose: (\S+) where it is seen, (\S+) where", out).groups())
         assert seen < done - 0.3
         assert done == pytest.approx(float(re.search(r"the truth: (\S+)", out)[1]), abs=0.25)
+
+
+# What this project used to say where the field says: effective sample size, identified, query, baseline, candidates.
+PRIVATE_WORDS = re.compile(r"\b(worth|told|asked|unheard|rivals?|hopeful|contenders?|foretold|tells? of)\b")
+
+
+def messages(module):
+    """The texts in a module that are no docstrings: parts of messages, help and reports."""
+    tree = ast.parse(Path(importlib.import_module(module).__file__).read_text(encoding="utf-8"))
+    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [node.value for node in texts if id(node) not in statements and " " in node.value]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_messages_and_help_have_the_words_of_the_field(name):
+    assert not [text for text in messages(name) if PRIVATE_WORDS.search(text)]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_docstrings_have_the_words_of_the_field(name):
+    texts = [thing.__doc__ or "" for thing in public_things(name)]
+    texts += [text for thing in public_things(name) for _, _, text in functions(thing)]
+    assert not [text for text in texts if PRIVATE_WORDS.search(text)]

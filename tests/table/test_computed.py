@@ -93,6 +93,8 @@ def test_codes_of_units_are_asked_about_and_quantities_are_not():
     assert "pass kinds={'schidkn': 'categorical'} or groups='schidkn'" in message
     age = RNG.integers(20, 60, size=800)
     gift = RNG.choice([0, 5, 10, 25, *range(1, 30, 2)], p=[0.4, 0.2, 0.2, 0.05, *np.full(15, 0.01)], size=800)
-    for quantity, wage in ((age, np.sqrt(age)), (gift, 3.0 * (gift > 0) + np.sin(40.0 * gift))):
+    fives = 5 * RNG.integers(2, 19, size=800)
+    by_age = RNG.normal(size=19)[fives // 5]
+    for quantity, wage in ((age, np.sqrt(age)), (gift, 3.0 * (gift > 0) + np.sin(40.0 * gift)), (fives, by_age)):
         message = told(pd.DataFrame({"quantity": quantity, "wage": wage + 0.3 * RNG.normal(size=800)}))
         assert "codes of persons or places" not in message

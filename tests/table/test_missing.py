@@ -10,7 +10,7 @@ from helpers import cases, hetero_chain
 from numpy.testing import assert_allclose, assert_array_equal
 from support.estimators import draw_gaps, neighbours_values
 from support.families import Conditional, NormalLaw
-from support.table import Table, said_of_codes, says_none, suspected_codes
+from support.table import Table, codes_message, says_none, suspected_codes
 
 from icdh import ICDH, DataWarning, HNMSearch, Interventions, bootstrap, posterior, refits
 from icdh.files import LabelledTable
@@ -266,7 +266,7 @@ def ordinary(rng):
 
 def test_at_most_one_of_a_hundred_ordinary_tables_is_suspected():
     rng = np.random.default_rng(2024)
-    assert sum(said_of_codes(ordinary(rng), NAMES) is not None for _ in range(400)) <= 4
+    assert sum(codes_message(ordinary(rng), NAMES) is not None for _ in range(400)) <= 4
 
 
 @pytest.mark.parametrize("code", [-999, 999, 9999, -9999, -99, 1e20, 99999, -999.25e0 + 0.25, 99.99, 2**31 - 1])
@@ -276,7 +276,7 @@ def test_codes_in_half_a_percent_of_the_cells_are_noticed(code):
     for values in columns:
         values[rng.random(2000) < 0.005] = code
         assert list(suspected_codes(values)) == [code]
-    assert said_of_codes(columns, NAMES[:3]).count("rows of") == 3
+    assert codes_message(columns, NAMES[:3]).count("rows of") == 3
 
 
 GRADES = np.arange(300.0) % 5 + 1.0
@@ -298,7 +298,7 @@ GRADES = np.arange(300.0) % 5 + 1.0
 def test_codes_are_told_from_the_values_beside_them(values, codes):
     assert suspected_codes(values) == codes
     for code, rows in codes.items():
-        assert f"{code:g} in {rows} rows of 'grade'" in said_of_codes([values], ["grade"])
+        assert f"{code:g} in {rows} rows of 'grade'" in codes_message([values], ["grade"])
 
 
 @pytest.mark.parametrize("estimator", [HNMSearch, ICDH])
