@@ -46,7 +46,8 @@ def experiments(results, methods, rows):
 def fitted(setting, method, rows):
     """Return errors and CPU seconds of one fit."""
     estimator, log = METHODS[method]
-    sachs = load_sachs(experiments=True, log=log)
+    sachs = load_sachs(experiments=True)
+    data = np.log(sachs.data) if log else sachs.data
     conditions = np.array(sachs.interventions.conditions)
     kept = conditions == conditions[0] if setting == SETTINGS[0] else first_of_each(conditions, rows)
     known = Interventions(conditions[kept].tolist(), sachs.interventions.targets)
@@ -55,7 +56,7 @@ def fitted(setting, method, rows):
         SETTINGS[3]: Interventions(known.conditions, dict.fromkeys(known.targets)),
     }.get(setting)
     begin = time.process_time()
-    model = estimator.fit(LabelledTable(sachs.data[kept], sachs.feature_names), interventions=interventions)
+    model = estimator.fit(LabelledTable(data[kept], sachs.feature_names), interventions=interventions)
     seconds = time.process_time() - begin
     differences = edge_differences(model.adjacency_matrix_, sachs.adjacency)
     edges = int(np.count_nonzero(model.adjacency_matrix_))

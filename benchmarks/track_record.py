@@ -18,11 +18,10 @@ from harness import Results
 from real_tables import LEVELS, read
 
 import icdh
-from icdh.diagnostics.track_record import BOTH, EXPLAINED, NEITHER, TAILS, Marginals
+from icdh.diagnostics.track_record import SHARES, Marginals
 
 METHODS = {"search": icdh.HNMSearch, "icdh": lambda: icdh.ICDH(scaling="standardize")}
-KINDS = {"both": BOTH, "tails": TAILS, "explained": EXPLAINED, "neither": NEITHER}
-GROUPS = {"both": ("both",), "one": ("tails", "explained"), "neither": ("neither",), "all": tuple(KINDS)}
+GROUPS = {"both": ("both",), "one": ("tails", "explained"), "neither": ("neither",), "all": tuple(SHARES)}
 N_RESAMPLES = 10_000
 
 
@@ -35,12 +34,10 @@ def arrows_of(path, levels, method):
         warnings.simplefilter("ignore")
         model = METHODS[method]().fit(table)
     marginals = Marginals.of(model.model_.as_table(table))
-    counts = {kind: [0, 0] for kind in KINDS}
+    counts = {kind: [0, 0] for kind in SHARES}
     for i, j in np.argwhere(model.adjacency_matrix_):
         if level[i] != level[j]:
-            record = marginals.record(i, j)
-            (kind,) = (name for name, own in KINDS.items() if own is record)
-            counts[kind][int(level[i] > level[j])] += 1
+            counts[marginals.kind(i, j)][int(level[i] > level[j])] += 1
     return counts
 
 
@@ -62,7 +59,7 @@ def show(rows):
             if not any(sum(row["arrows"][kind]) for row in own for kind in kinds):
                 continue
             forward, backward, share, low, high = share_of(own, group, rng)
-            told = f", told {KINDS[kinds[0]].share:.0%}" if group != "all" else ""
+            told = f", told {SHARES[kinds[0]]:.0%}" if group != "all" else ""
             print(
                 f"{' '.join(name)}, {len(own)} tables, {group:<8} forward {forward:3d}, backward {backward:3d}: "
                 f"{share:.0%} ({low:.0%} to {high:.0%}){told}"

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field
-from html import escape
 from typing import NamedTuple
 
 from icdh._model.effects import shown
@@ -223,10 +222,6 @@ class Effect(Result):
                 line += f"; the first is {times} as strong as {name}"
             lines.append(line)
         return "\n".join([*lines, *(f"! {note}" for note in self.notes)])
-
-    def _repr_html_(self) -> str:
-        """Show the summary in a notebook."""
-        return f"<pre>{escape(str(self))}</pre>"
 
     def plot(self, ax: Foreign = None) -> Foreign:
         """Draw curve or estimates, and what a hidden cause would do; needs the extra ``[plot]``.

@@ -1,6 +1,7 @@
 """What every result is alike in: it prints as a summary, and becomes a dict or a frame."""
 
 from abc import ABC, abstractmethod
+from html import escape
 
 from icdh._utils.arrays import Foreign
 from icdh.exceptions import import_extra
@@ -33,3 +34,7 @@ class Result(ABC):
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook."""
+        return f"<pre>{escape(self.summary())}</pre>"

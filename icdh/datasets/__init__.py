@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from icdh._table.experiments import Interventions
-from icdh._utils.arrays import Foreign, Integers
-from icdh.exceptions import import_extra
+from icdh._utils.arrays import Floats, Integers
 from icdh.files import LabelledTable
 
 __all__ = ["Dataset", "load_sachs"]
@@ -46,7 +45,7 @@ class Dataset:
 
     Attributes
     ----------
-    data : ndarray or DataFrame, shape (M, N)
+    data : ndarray, shape (M, N)
         Observations in rows.
     feature_names : list of str
         The N variables.
@@ -59,7 +58,7 @@ class Dataset:
         nothing was done.
     """
 
-    data: Foreign
+    data: Floats
     feature_names: list[str]
     edges: tuple[tuple[str, str], ...]
     adjacency: Integers
@@ -68,12 +67,10 @@ class Dataset:
     @property
     def table(self) -> LabelledTable:
         """The observations with their names, which estimators accept, without needing pandas."""
-        return LabelledTable(np.asarray(self.data), self.feature_names)
+        return LabelledTable(self.data, self.feature_names)
 
 
-def load_sachs(
-    *, experiments: bool = False, log: bool = False, standardize: bool = False, as_frame: bool = False
-) -> Dataset:
+def load_sachs(*, experiments: bool = False) -> Dataset:
     """Return 853 observations of 11 phosphoproteins and phospholipids, and the consensus graph of 17 edges.
 
     Parameters
@@ -81,24 +78,13 @@ def load_sachs(
     experiments : bool
         Whether to return all 7466 cells of the nine conditions, with ``interventions``; the first 853 are those
         returned otherwise.
-    log : bool
-        Whether to take natural logarithms: the raw values are positive and skewed to the right.
-    standardize : bool
-        Whether to give every column mean zero and standard deviation one, after the logarithm if both are wanted.
-    as_frame : bool
-        Whether ``data`` is a pandas DataFrame, which needs the extra ``[dataframe]``.
 
     Returns
     -------
     Dataset
-        ``data`` of shape (853, 11) or (7466, 11): fluorescence of single cells by flow cytometry, in arbitrary units,
-        raw by default. The first 853 cells are those observed without intervention on the network's proteins
-        (stimulated with anti-CD3 and anti-CD28).
-
-    Raises
-    ------
-    MissingExtraError
-        If ``as_frame`` and pandas is not installed.
+        ``data`` of shape (853, 11) or (7466, 11): fluorescence of single cells by flow cytometry, in arbitrary units.
+        The first 853 cells are those observed without intervention on the network's proteins (stimulated with anti-CD3
+        and anti-CD28).
 
     Notes
     -----
@@ -130,10 +116,5 @@ def load_sachs(
     edges = tuple((cause, effect) for cause, effects in EFFECTS.items() for effect in effects)
     for cause, effect in edges:
         adjacency[names.index(cause), names.index(effect)] = 1
-    if log:
-        data = np.log(data)
-    if standardize:
-        data = (data - data.mean(axis=0)) / data.std(axis=0)
-    held = import_extra("pandas", "dataframe").DataFrame(data, columns=names) if as_frame else data
     interventions = Interventions([row[-1] for row in rows], TARGETS) if experiments else None
-    return Dataset(held, names, edges, adjacency, interventions)
+    return Dataset(data, names, edges, adjacency, interventions)

@@ -124,8 +124,8 @@ def check(
         fitted = replace(fitted, direction_loss=direction_loss(model), hidden_loss=hidden_loss(model))
     edges, unit = sorted(edge_records(fitted, settled), key=lambda edge: edge.doubt), weight_unit(fitted)
     unknown = [(names.index(edge.cause), names.index(edge.effect)) for edge in edges if not edge.known]
-    record = track_record(Marginals.of(table), unknown, names) if unit == "nats" else ""
-    return ModelCheck(nodes, edges, table.n_observations, part.size, unit, fitted.hidden_causes, record)
+    of_arrows = track_record(Marginals.of(table), unknown, names) if unit == "nats" else ""
+    return ModelCheck(nodes, edges, table.n_observations, part.size, unit, fitted.hidden_causes, of_arrows)
 
 
 def _fitted(model: object) -> StructuralModel:

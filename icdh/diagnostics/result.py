@@ -6,7 +6,6 @@ A person answers by uncommenting lines of that file.
 import json
 from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from numbers import Integral
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.checks import Number
-from icdh._utils.labels import counted, edge_lines, html_table, printable
+from icdh._utils.labels import counted, edge_lines, printable
 from icdh._utils.result import Result
 from icdh.search.moves import DOUBTFUL
 
@@ -438,17 +437,6 @@ class ModelCheck(Result):
         """Return the check in plain words, with what it cannot see."""
         more = filter(None, [*map(printable, hidden_lines(self)), self.track_record])
         return "\n".join([verdict(self), *_about_nodes(self.nodes), *_about_edges(self), *more, BLIND_SPOTS])
-
-    def _repr_html_(self) -> str:
-        """Return the check as a piece of HTML, text escaped."""
-        nodes = [
-            [str(node.name), f"{node.p_value:.2g}", node.noise, node.meaning or "nothing found"] for node in self.nodes
-        ]
-        heading, *edges = edge_rows(self.edges[:MOST_EDGES], self.unit)
-        tables = html_table(("variable", "p-value", "noise", "verdict"), nodes) + html_table(heading, edges)
-        more = filter(None, [*hidden_lines(self), self.track_record])
-        meanings = escape("; ".join([*legend(self.edges, self.unit), *more]))
-        return f"<div><p><strong>{verdict(self)}</strong></p>{tables}<p>{meanings}</p><p>{BLIND_SPOTS}</p></div>"
 
     def records(self) -> list[dict[str, object]]:
         """Return a dict of every edge."""

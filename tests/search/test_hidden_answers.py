@@ -437,7 +437,7 @@ def test_a_check_knows_the_hidden_cause_as_a_cause(table, found, tmp_path):
     (edge,) = right.edges
     assert (edge.cause, edge.effect, edge.direction_loss, edge.hidden_loss) == ("x0", "x3", None, None)
     assert "hidden common cause, " in right.summary()
-    assert "drawn given each row" in right._repr_html_()
+    assert "drawn given each row" in right.summary()
     assert len(right.to_dict()["hidden_causes"]) == 2
     found.save(tmp_path / "m.icdh")
     assert icdh.check(icdh.load(tmp_path / "m.icdh"), X).nodes == right.nodes
