@@ -6,7 +6,6 @@ import shlex
 import sys
 import sysconfig
 import traceback
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TextIO, TypeVar
@@ -14,7 +13,7 @@ from typing import TextIO, TypeVar
 from icdh._utils.labels import did_you_mean, printable
 from icdh._utils.parallel import follows_interrupt
 from icdh.cli._options import Command, option_named
-from icdh.exceptions import MissingExtraError, WorkerLostError
+from icdh.exceptions import MissingExtraError, WorkerLostError, collected_warnings, warn
 from icdh.progress import Progress
 
 T = TypeVar("T")
@@ -39,17 +38,15 @@ def watched(command: Command, what: str, total: int | None = None, doing: str = 
 def with_warnings(work: Callable[[], T], says: Callable[[T], Collection[str]] = lambda _: ()) -> tuple[T, list[str]]:
     """Return the result of some work, and its warnings. They are also shown, but for those that the result says."""
     said: Collection[str] = ()
-    caught: list[warnings.WarningMessage] = []
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with collected_warnings() as collected:
             result = work()
         said = says(result)
     finally:
-        for warning in caught:
-            if str(warning.message) not in said:
-                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    return result, list(dict.fromkeys(str(warning.message) for warning in caught))
+        for message, category in collected:
+            if message not in said:
+                warn(message, category)
+    return result, list(dict.fromkeys(message for message, _ in collected))
 
 
 def drop(stream: TextIO) -> None:

@@ -51,11 +51,6 @@ class LabelledTable(NamedTuple):
         """Where cells are missing, shape (M, N)."""
         return _gaps(self.values)
 
-    @property
-    def dtypes(self) -> list[np.dtype[np.generic]]:
-        """The type of every column."""
-        return [self.values.dtype] * self.values.shape[1]
-
 
 def read_table(
     path: Source,

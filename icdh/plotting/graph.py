@@ -260,7 +260,6 @@ def plot_comparison(
     *,
     titles: tuple[str, str] = ("learned", "true"),
     weight: str = "weight",
-    figure: "Figure | None" = None,
 ) -> "Figure":
     """Draw an estimated graph beside the true one.
 
@@ -278,8 +277,6 @@ def plot_comparison(
         The titles of the two graphs.
     weight : str
         The legend's word for a weight of the estimated graph.
-    figure : matplotlib.figure.Figure, optional
-        Where to draw; by default a new figure.
 
     Returns
     -------
@@ -305,12 +302,11 @@ def plot_comparison(
     if estimated.shape != truth.shape:
         raise ValueError(f"both graphs must have the same variables; got {len(estimated)} and {len(truth)}")
     layout = _layout_of_both(estimated, truth, names)
-    if figure is None:
-        low, high = bounds(layout)
-        width, height = high - low
-        size = max(2 * width, 9.0), height + 0.9  # room for the legend
-        figure = cast("Figure", import_extra("matplotlib.figure", "plot").Figure(figsize=size))
-    edge = 0.45 / figure.get_size_inches()[1]
+    low, high = bounds(layout)
+    width, height = high - low
+    size = max(2 * width, 9.0), height + 0.9  # room for the legend
+    figure: Figure = import_extra("matplotlib.figure", "plot").Figure(figsize=size)
+    edge = 0.45 / size[1]
     grid = {"left": 0.01, "right": 0.99, "bottom": edge, "top": 1.0 - edge, "wspace": 0.02}
     left, right = figure.subplots(1, 2, gridspec_kw=grid)
     learned, true = edge_kinds(estimated, truth, "extra"), edge_kinds(truth, estimated, "missing")

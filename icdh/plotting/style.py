@@ -13,11 +13,9 @@ from icdh._utils.labels import printable
 class Look:
     """Colours, and sizes in points or in inches."""
 
-    ground: str = "#ffffff"
     text: str = "#333333"
     edge: str = "#2f4a6d"
     doubtful: str = "#6b7684"
-    unlikely: str = "#b85410"
     node: str = "#eaf1fb"
     border: str = "#2f5597"
     hidden: str = "#e4e4e4"  # a node that is no column

@@ -31,7 +31,7 @@ from icdh.diagnostics.result import (
     unweighed,
     verdict,
 )
-from icdh.plotting.curve import FEW_VALUES, plot_curve
+from icdh.plotting.effect import FEW_VALUES, plot_curve
 from icdh.plotting.graph import MEANINGS, drawn_weights, edge_styles, plot_model
 from icdh.plotting.style import HIDDEN
 from icdh.report.pictures import svg_of

@@ -20,7 +20,7 @@ import icdh
 from icdh import HNMSearch
 from icdh.exceptions import MissingExtraError
 from icdh.files import LabelledTable, write_table
-from icdh.plotting.curve import plot_curve
+from icdh.plotting.effect import plot_curve
 from icdh.plotting.style import LOOK
 from icdh.report import findings
 
