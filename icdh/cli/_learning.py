@@ -13,7 +13,7 @@ from icdh._model.export import hidden_line, weight_unit
 from icdh._utils.checks import n_workers
 from icdh._utils.clock import Clock
 from icdh._utils.labels import counted, edge_lines, listed, printable
-from icdh.cli._input import Input, source
+from icdh.cli._input import Input
 from icdh.cli._messages import INTERRUPTED, report, watched
 from icdh.cli._options import (
     DEFAULTS,
@@ -26,7 +26,6 @@ from icdh.cli._options import (
 )
 from icdh.diagnostics.result import EXPLAIN, EdgeCheck, edge_rows, marks_explained, unweighed
 from icdh.exceptions import import_extra, option
-from icdh.files import read_graph
 from icdh.knowledge import Knowledge
 from icdh.progress import Progress
 
@@ -47,8 +46,6 @@ def knowledge_of(options: KnowledgeOptions) -> Knowledge:
 def estimator_of(command: Learning, rows: Input) -> Learned:
     """Return the estimator that a command describes."""
     given = dict(command.parameters)
-    if command.forbidden_edges is not None:
-        given["forbidden_edges"] = read_graph(source(command.forbidden_edges), rows.table.names)[0] != 0
     if command.kinds:
         given["kinds"] = dict(command.kinds)
     for name in given:

@@ -488,7 +488,6 @@ class EstimatorOptions:
     kinds: Sequence[tuple[str, str]] = several(
         "NAME=KIND", f"kinds, if not guessed: {', '.join(DECLARABLE)}", type=_kind
     )
-    forbidden_edges: str | None = read("graph of edges that must not appear, in a format of --truth")
     seed: int = whole(0, "seed of the initial weights")
 
 
