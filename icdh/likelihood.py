@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from icdh._table.arguments import rows_beside, scale_beside
+from icdh._table.arguments import rows_like, scale_like
 from icdh._utils.arrays import Floats, Mask, TableLike
 from icdh._utils.density import LOG_SQRT_2PI, gaussian_nll
 from icdh.network import LARGEST_LOG_FLOOR, Weights, checked_features, node_inputs, outputs
@@ -116,8 +116,8 @@ def nll_and_gradient(
     """
     features = checked_features(X, weights)
     shape = features.shape[1], weights.n_variables
-    scale = None if scale is None else scale_beside(X, scale, shape)
-    return loss_and_gradient(features, weights, scale, None if rows is None else rows_beside(X, rows, shape))
+    scale = None if scale is None else scale_like(X, scale, shape)
+    return loss_and_gradient(features, weights, scale, None if rows is None else rows_like(X, rows, shape))
 
 
 def loss_and_gradient(

@@ -466,9 +466,9 @@ def reliability_curve(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10
     p, t = _possible_edges(probability, truth)
     place = np.minimum((p * n_bins).astype(int), n_bins - 1)
     count = np.bincount(place, minlength=n_bins)
-    held = count > 0
-    mean, frequency = (np.bincount(place, values, n_bins)[held] / count[held] for values in (p, t.astype(float)))
-    return ReliabilityCurve(mean, frequency, count[held])
+    filled = count > 0
+    mean, frequency = (np.bincount(place, values, n_bins)[filled] / count[filled] for values in (p, t.astype(float)))
+    return ReliabilityCurve(mean, frequency, count[filled])
 
 
 def calibration_error(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10) -> float:

@@ -76,7 +76,7 @@ def observations_of(X: TableLike, n_variables: int | str) -> Floats:
     return np.ascontiguousarray(values.T)
 
 
-def scale_beside(X: TableLike, scale: TableLike, shape: Shape) -> Floats:
+def scale_like(X: TableLike, scale: TableLike, shape: Shape) -> Floats:
     """Return the standard deviations of all observations, positive, shape (N, M), given X of shape (M, N)."""
     _check_labels(X, scale, "scale")
     values = finite_array_of(scale, "scale", shape)
@@ -85,7 +85,7 @@ def scale_beside(X: TableLike, scale: TableLike, shape: Shape) -> Floats:
     return np.ascontiguousarray(values.T)
 
 
-def rows_beside(X: TableLike, rows: TableLike, shape: Shape) -> Mask:
+def rows_like(X: TableLike, rows: TableLike, shape: Shape) -> Mask:
     """Return which observations count for which variable, shape (N, M), given X of shape (M, N)."""
     _check_labels(X, rows, "rows")
     values = array_of(rows, "rows", shape)

@@ -66,7 +66,7 @@ class Categories(NamedTuple):
         return cls(labels, declared=declared, unseen=unseen)
 
     @classmethod
-    def found(cls, cells: Sequence[object], dtype: Foreign, declared: bool, column: str) -> "Categories | None":
+    def of_column(cls, cells: Sequence[object], dtype: Foreign, declared: bool, column: str) -> "Categories | None":
         """Return the categories of a column; None if it holds no labels.
 
         Parameters
@@ -87,12 +87,12 @@ class Categories(NamedTuple):
             If it has too many labels.
         """
         if dtype is not None:
-            found = _of_type(dtype, cells)
+            categories = _of_type(dtype, cells)
         else:
-            found = cls.of(cells, declared) if _are_labels(cells, declared) else None
-        if found is not None:
-            _check_few(found, len(cells), column)
-        return found
+            categories = cls.of(cells, declared) if _are_labels(cells, declared) else None
+        if categories is not None:
+            _check_label_count(categories, len(cells), column)
+        return categories
 
     def encoded(self, cells: Sequence[object], column: str) -> Floats:
         """Return the numbers of labels, NaN in gaps; ``column`` begins the message about an unknown label."""
@@ -172,20 +172,22 @@ def _is_numeral(text: str) -> bool:
     return True
 
 
-def most_guessed(n_rows: int) -> int:
+def max_guessed_labels(n_rows: int) -> int:
     """Return how many labels a column of text may hold to be taken for categorical."""
     return max(min(20, n_rows // 5), 2)
 
 
-def _check_few(found: Categories, n_rows: int, column: str) -> None:
+def _check_label_count(categories: Categories, n_rows: int, column: str) -> None:
     """Raise TypeError if a column has more labels than the model allows, or too many to be guessed categorical."""
-    most = MOST_LABELS if found.declared else most_guessed(n_rows)
-    if len(found.labels) <= most:
+    limit = MOST_LABELS if categories.declared else max_guessed_labels(n_rows)
+    if len(categories.labels) <= limit:
         return
-    examples = f"{column} holds text, {counted(len(found.labels), 'different label')} such as {found.labels[0]!r}"
-    if len(found.labels) > MOST_LABELS:
+    examples = (
+        f"{column} holds text, {counted(len(categories.labels), 'different label')} such as {categories.labels[0]!r}"
+    )
+    if len(categories.labels) > MOST_LABELS:
         raise TypeError(f"{examples}, more than {MOST_LABELS}; drop it, join rare labels, or encode it as numbers")
     raise TypeError(
-        f"{examples}, more than {most} in {n_rows} rows; drop it, or declare it categorical by {option('kinds')} if "
+        f"{examples}, more than {limit} in {n_rows} rows; drop it, or declare it categorical by {option('kinds')} if "
         "they are labels nevertheless"
     )

@@ -92,11 +92,11 @@ def _given_by_others(values: Floats, steps: Floats) -> Iterator[Computed]:
         before = independent[independent < k]
         weights, *_ = np.linalg.lstsq(centred[before].T, centred[k], rcond=None)
         rounding = np.sqrt(errors[k] + np.square(weights) @ errors[before])
-        most = max(EXACT, OVER_ROUNDING * float(rounding))
-        for least in (0.1, EXACT, 0.0):  # as few parts as do
-            used = before[np.abs(weights) > least]
+        limit = max(EXACT, OVER_ROUNDING * float(rounding))
+        for cutoff in (0.1, EXACT, 0.0):  # as few parts as do
+            used = before[np.abs(weights) > cutoff]
             weights_used, *_ = np.linalg.lstsq(centred[used].T, centred[k], rcond=None)
-            if np.linalg.norm(centred[k] - weights_used @ centred[used]) <= most:
+            if np.linalg.norm(centred[k] - weights_used @ centred[used]) <= limit:
                 yield Computed(int(k), used.tolist())
                 break
 

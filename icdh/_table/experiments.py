@@ -290,9 +290,9 @@ class Design:
             condition: np.array([label == condition for label in interventions.conditions])
             for condition in dict.fromkeys(interventions.conditions)
         }
-        for condition, held in rows.items():
+        for condition, in_force in rows.items():
             targets = interventions.targets[condition] or ()
-            left_alone &= ~np.outer(variables_meant(targets, table.names, f"targets[{condition!r}]"), held)
+            left_alone &= ~np.outer(variables_meant(targets, table.names, f"targets[{condition!r}]"), in_force)
         conditions = interventions.contexts
         contexts = np.array([rows[condition] for condition in conditions]).reshape(len(conditions), needed)
         return cls(left_alone, _of_unit_size(contexts), conditions, np.zeros(table.n_variables, dtype=bool))
@@ -302,13 +302,13 @@ class Design:
 
         Conditions without a row go, and if no row is left of what they are compared with, the first of them.
         """
-        held = self.contexts[:, rows] != 0.0
-        kept = np.flatnonzero(held.any(axis=1))
-        if kept.size and held.any(axis=0).all():
+        in_force = self.contexts[:, rows] != 0.0
+        kept = np.flatnonzero(in_force.any(axis=1))
+        if kept.size and in_force.any(axis=0).all():
             kept = kept[1:]
         return Design(
             self.left_alone[:, rows],
-            _of_unit_size(held[kept]),
+            _of_unit_size(in_force[kept]),
             [self.conditions[k] for k in kept],
             self.without_causes,
         )
@@ -354,10 +354,10 @@ class Design:
         return {condition: adjacency[N + k, :N] for k, condition in enumerate(self.conditions)}
 
 
-def _of_unit_size(held: Mask) -> Floats:
+def _of_unit_size(in_force: Mask) -> Floats:
     """Return contexts of root mean square one, shape (K, M), from the rows where their conditions hold."""
-    shares: Floats = np.maximum(held.mean(axis=1, keepdims=True), np.finfo(float).tiny)
-    return held / np.sqrt(shares)
+    shares: Floats = np.maximum(in_force.mean(axis=1, keepdims=True), np.finfo(float).tiny)
+    return in_force / np.sqrt(shares)
 
 
 InterventionsLike: TypeAlias = ArrayLike | Interventions | Design | None

@@ -287,7 +287,7 @@ def _labels(cells: Cells, dtype: Foreign, declared: bool, place: str, refused: b
         return None
     if dtype is None and cells.dtype.kind in NUMBERS:
         return None
-    return Categories.found(cells.tolist(), dtype, declared, place)
+    return Categories.of_column(cells.tolist(), dtype, declared, place)
 
 
 def _numbers(cells: Cells, place: str, refuses_labels: bool) -> Floats:
@@ -297,12 +297,12 @@ def _numbers(cells: Cells, place: str, refuses_labels: bool) -> Floats:
     if cells.dtype.kind in NUMBERS or set(map(type, cells.tolist())) <= _PLAIN:
         with suppress(OverflowError), np.errstate(over="ignore"):  # infinity is reported where NaN is
             numbers: Floats = cells.astype(np.float64)
-            _check_told_apart(cells, numbers, place)
+            _check_distinct(cells, numbers, place)
             return numbers
     return np.array([_number(cell, place, refuses_labels) for cell in cells])
 
 
-def _check_told_apart(cells: Cells, numbers: Floats, place: str) -> None:
+def _check_distinct(cells: Cells, numbers: Floats, place: str) -> None:
     """Raise ValueError if whole numbers that differ, such as identifiers, become the same float64."""
     may_differ = cells.dtype.kind in "iuO" and (np.abs(numbers) >= 2.0**53).any()
     if may_differ and np.unique(numbers).size < len(set(cells.tolist())):

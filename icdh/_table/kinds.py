@@ -48,7 +48,7 @@ class Observed:
         return counts
 
     @property
-    def are_few(self) -> bool:
+    def has_few_values(self) -> bool:
         """Whether the values are few, in order, among many rows."""
         if self.categories is not None:
             return self.categories.ordered
@@ -60,12 +60,12 @@ def _is_constant(column: Observed) -> bool:
 
 
 def _is_binary(column: Observed) -> bool:
-    return column.counts.size == 2 and column.are_few
+    return column.counts.size == 2 and column.has_few_values
 
 
 def _is_ordinal(column: Observed) -> bool:
     is_heap = column.categories is None and column.counts.size <= MOST_LABELS
-    return column.are_few or (is_heap and is_heaped(column.values))
+    return column.has_few_values or (is_heap and is_heaped(column.values))
 
 
 def _is_categorical(column: Observed) -> bool:
@@ -255,8 +255,8 @@ def is_heaped(values: Floats) -> bool:
     _, counts = np.unique(rest, return_counts=True)
     if counts.size < FEW_VALUES:
         return False
-    beside = np.convolve(np.pad(counts, 1, mode="reflect"), (0.5, 0.0, 0.5), mode="valid")
-    heaps = counts[(counts >= TIES.fewest_in_heap) & (counts >= TIES.heap_over_neighbours * beside)]
+    adjacent = np.convolve(np.pad(counts, 1, mode="reflect"), (0.5, 0.0, 0.5), mode="valid")
+    heaps = counts[(counts >= TIES.fewest_in_heap) & (counts >= TIES.heap_over_neighbours * adjacent)]
     return bool(heaps.size >= TIES.fewest_heaps and heaps.sum() >= TIES.heaped_share * rest.size)
 
 
@@ -275,7 +275,7 @@ def _is_what_a_gap_would_hold(distinct: Floats, counts: Integers, top: int) -> b
     if not 0 < top < distinct.size - 1:
         return False
     low, high = distinct[top - 1], distinct[top + 1]
-    beside = high / 2 - low / 2
+    adjacent = high / 2 - low / 2
     with np.errstate(over="ignore"):  # a limit that overflows excludes nothing
-        inside = (distinct >= low - beside) & (distinct <= high + beside)
+        inside = (distinct >= low - adjacent) & (distinct <= high + adjacent)
     return bool(2 * (counts[inside].sum() - counts[top]) >= counts[top])

@@ -243,15 +243,14 @@ class Table:
         if repeated := next(self._repeated_columns(), None):
             again, first = repeated
             yield f"column {again!r} repeats column {first!r}: no data identify which of them is a cause; drop one"
-        if found := [f"{name!r} (of {number!r})" for name, number in self.cuts.items()]:
-            what = f"{plural(found, 'column')} of two values, given by a threshold: {', '.join(found)}"
+        if cuts := [f"{name!r} (of {number!r})" for name, number in self.cuts.items()]:
+            what = f"{plural(cuts, 'column')} of two values, given by a threshold: {', '.join(cuts)}"
             yield f"{what}: the direction of these edges is not identified; drop computed columns"
         numbers = [n for n, kind in enumerate(self.guesses) if KINDS[kind].is_number]
-        masses = {self.names[n]: point_mass(self.values[n]) for n in numbers}
-        if found := [f"{name!r} ({mass})" for name, mass in masses.items() if mass is not None]:
+        if masses := [f"{self.names[n]!r} ({mass})" for n in numbers if (mass := point_mass(self.values[n]))]:
             yield (
-                f"{plural(found, 'column')} with a point mass: {', '.join(found)}; where true values are hidden behind "
-                "it (a floor of an instrument, a top code), the direction of its edges cannot be trusted"
+                f"{plural(masses, 'column')} with a point mass: {', '.join(masses)}; where true values are hidden "
+                "behind it (a floor of an instrument, a top code), the direction of its edges cannot be trusted"
             )
         if self.n_observations < self.n_variables:
             yield (
@@ -263,8 +262,8 @@ class Table:
         if self.declared is not None:
             yield from self._readings(self.declared)
         numbers = [n for n in range(self.n_variables) if n not in self.categories]
-        if codes and (said := codes_message([self.values[n] for n in numbers], [self.names[n] for n in numbers])):
-            yield said
+        if codes and (text := codes_message([self.values[n] for n in numbers], [self.names[n] for n in numbers])):
+            yield text
 
     def _repeated_columns(self) -> Iterator[tuple[Hashable, Hashable]]:
         """Yield the name of every column that repeats one before it, and the name of that one."""
@@ -292,13 +291,13 @@ class Table:
         if read := {kind: names for kind, names in read.items() if names}:
             readings = (f"{kind.reading}: {', '.join(map(repr, names))}" for kind, names in read.items())
             kind, names = list(read.items())[-1]
-            said = option("kinds", {names[0]: "categorical"})
-            yield f"read as {'; as '.join(readings)}; {kind.question} pass {said}"
+            text = option("kinds", {names[0]: "categorical"})
+            yield f"read as {'; as '.join(readings)}; {kind.question} pass {text}"
 
     @cached_property
     def cuts(self) -> dict[Hashable, Hashable]:
         """The names of columns of two values that a threshold of a number gives, and the number of each."""
-        found: dict[Hashable, Hashable] = {}
+        cuts: dict[Hashable, Hashable] = {}
         known = [KINDS[kind] for kind in self.guesses]
         numbers = [k for k, kind in enumerate(known) if kind.varies and not kind.has_labels and kind.most_values > 2]
         for n in (n for n in range(self.n_variables) if self.n_distinct(n) == 2):
@@ -308,8 +307,8 @@ class Table:
             high, low = self.values[np.ix_(numbers, above)], self.values[np.ix_(numbers, ~above)]
             is_cut = (high.min(axis=1) > low.max(axis=1)) | (high.max(axis=1) < low.min(axis=1))
             if is_cut.any():
-                found[self.names[n]] = self.names[numbers[int(np.argmax(is_cut))]]
-        return found
+                cuts[self.names[n]] = self.names[numbers[int(np.argmax(is_cut))]]
+        return cuts
 
 
 def _check_gaps(gaps: Mask, names: Sequence[Hashable], argument: str, allowed: bool) -> None:
@@ -328,10 +327,10 @@ def _check_gaps(gaps: Mask, names: Sequence[Hashable], argument: str, allowed: b
 def gaps_message(gaps: Mask, names: Sequence[Hashable]) -> str:
     """Return a text that counts rows with gaps, and gaps by column; ``gaps`` is their mask, shape (N, M)."""
     counts = gaps.sum(axis=1)
-    found = [f"{count} in {name!r}" for count, name in zip(counts, names, strict=True) if count]
-    more = f" and {len(found) - MOST_NAMED} more columns" if len(found) > MOST_NAMED else ""
+    counted_gaps = [f"{count} in {name!r}" for count, name in zip(counts, names, strict=True) if count]
+    more = f" and {len(counted_gaps) - MOST_NAMED} more columns" if len(counted_gaps) > MOST_NAMED else ""
     rows = f"{np.count_nonzero(gaps.any(axis=0))} of {gaps.shape[1]} rows"
-    return f"{rows}: {', '.join(found[:MOST_NAMED])}{more}"
+    return f"{rows}: {', '.join(counted_gaps[:MOST_NAMED])}{more}"
 
 
 @dataclass(frozen=True)

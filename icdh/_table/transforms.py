@@ -110,8 +110,8 @@ def _best(transform: Callable[[float], Transform], x: Floats, bounds: tuple[floa
     """Return the transform of a number within bounds that gains most on a column."""
     from scipy.optimize import minimize_scalar
 
-    found: Any = minimize_scalar(lambda at: -transform(at).log_density_gain(x), bounds=bounds)
-    return transform(float(found.x))
+    optimum: Any = minimize_scalar(lambda at: -transform(at).log_density_gain(x), bounds=bounds)
+    return transform(float(optimum.x))
 
 
 def explained_variance(X: Floats) -> Floats:

@@ -56,7 +56,7 @@ def replace_on_success(path: Pathname) -> Iterator[Path]:
             yield Path(path)
             return
         _remove_abandoned(target.parent)
-        with _temporary_beside(target, Path(path).suffix) as temporary:
+        with _temporary_file(target, Path(path).suffix) as temporary:
             yield temporary
             with open(temporary, "rb+") as file:
                 os.fsync(file.fileno())
@@ -116,7 +116,7 @@ def check_writable(path: Pathname) -> None:
         if _status(target) and not os.access(target, os.W_OK):
             raise PermissionError("the file is write-protected")
         if not _is_special(target):
-            with _temporary_beside(target):
+            with _temporary_file(target):
                 pass
 
 
@@ -147,7 +147,7 @@ def _is_special(target: Path) -> bool:
 
 
 @contextmanager
-def _temporary_beside(target: Path, suffix: str = "") -> Iterator[Path]:
+def _temporary_file(target: Path, suffix: str = "") -> Iterator[Path]:
     """Yield a new file in the folder of the target, locked as long as the body runs, and gone afterwards."""
     with ExitStack() as lock:
         while True:

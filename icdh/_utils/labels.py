@@ -74,11 +74,11 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
 
 
-def listed(names: Iterable[object], most: int = 20) -> str:
+def listed(names: Iterable[object], limit: int = 20) -> str:
     """Return names separated by commas, no more than fit a message."""
     shown = list(map(str, names))
-    more = f" and {len(shown) - most} more" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + more
+    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
+    return ", ".join(shown[:limit]) + more
 
 
 def aligned(rows: Sequence[Sequence[str]], sides: str = "<") -> list[str]:

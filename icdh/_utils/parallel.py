@@ -252,8 +252,8 @@ def in_parallel(
             raise KeyboardInterrupt from error
         if not isinstance(error, joblib.externals.loky.BrokenProcessPool):
             raise
-        said = "a worker process ended before its task, perhaps for lack of memory; lower"
-        raise WorkerLostError(f"{said} {option('n_jobs')} and try again") from error
+        message = "a worker process ended before its task, perhaps for lack of memory; lower"
+        raise WorkerLostError(f"{message} {option('n_jobs')} and try again") from error
     finally:
         # An interrupt may find the workers half started: what ending them then raises must not take its place.
         with suppress(Exception):

@@ -360,14 +360,14 @@ def _targets(text: str) -> dict[Hashable, list[str] | None]:
 
 def target_lines(model: Learned) -> list[str]:
     """Return for every condition of unknown targets a line about what it was found to act on."""
-    least = getattr(model, "threshold", 0.0)
+    threshold = getattr(model, "threshold", 0.0)
     return [
         f"condition {printable(str(condition))} acts on "
-        f"{_strongest(weights, model.model_.names, least) or 'nothing that was found'}"
+        f"{_strongest(weights, model.model_.names, threshold) or 'nothing that was found'}"
         for condition, weights in model.targets_.items()
     ]
 
 
-def _strongest(weights: Floats, names: Sequence[Hashable], least: float) -> str:
-    reached = sorted((-weight, str(name)) for weight, name in zip(weights, names, strict=True) if weight > least)
+def _strongest(weights: Floats, names: Sequence[Hashable], threshold: float) -> str:
+    reached = sorted((-weight, str(name)) for weight, name in zip(weights, names, strict=True) if weight > threshold)
     return ", ".join(f"{printable(name)} ({-weight:.3g})" for weight, name in reached)

@@ -37,14 +37,14 @@ def watched(command: Command, what: str, total: int | None = None, doing: str = 
 
 def with_warnings(work: Callable[[], T], says: Callable[[T], Collection[str]] = lambda _: ()) -> tuple[T, list[str]]:
     """Return the result of some work, and its warnings. They are also shown, but for those that the result says."""
-    said: Collection[str] = ()
+    shown: Collection[str] = ()
     try:
         with collected_warnings() as collected:
             result = work()
-        said = says(result)
+        shown = says(result)
     finally:
         for message, category in collected:
-            if message not in said:
+            if message not in shown:
                 warn(message, category)
     return result, list(dict.fromkeys(message for message, _ in collected))
 

@@ -21,7 +21,7 @@ def _usual_output(command: "Report") -> str:
     return f"{name.partition('.')[0] or 'report'}.html"
 
 
-def _look_again(model: StructuralModel, rows: Input) -> None:
+def _warn_again(model: StructuralModel, rows: Input) -> None:
     """Warn of what a fit to these rows would have warned of."""
     from icdh._estimators.data_warnings import warn_about_fit
     from icdh._table.relations import with_relations
@@ -71,7 +71,7 @@ class Report(Page, LearningWithUncertainty):
                 raise ValueError("--bootstrap and --posterior learn again; leave them or --model out")
             model = loaded(self.model, self.data)
             rows = read_input(self, model)
-            _, notes = with_warnings(partial(_look_again, model, rows.complete()))
+            _, notes = with_warnings(partial(_warn_again, model, rows.complete()))
         else:
             rows = read_input(self)
             clock = Clock(self.parameters.get("max_seconds"))

@@ -116,8 +116,8 @@ def check(
     counts = None if design.baseline is None else design.baseline[:, part]
     graph, names = graph_with_hidden(fitted)
     kinds = [*_kinds(fitted, table), *("continuous" for _ in fitted.hidden_causes)]
-    looked_at = with_hidden_draws(fitted, table.of_rows(part), rng)
-    residuals = fit_residuals(looked_at, kinds, fitted.column_transform, graph, counts, seed)
+    checked = with_hidden_draws(fitted, table.of_rows(part), rng)
+    residuals = fit_residuals(checked, kinds, fitted.column_transform, graph, counts, seed)
     tests = node_tests(residuals.of_first(table.n_variables), graph, table.unordered)
     nodes = [_node(names, node, tests[node], residuals.of[node]) for node in sorted(tests)]
     if isinstance(model, HNMSearch) and not fitted.hidden_causes:
@@ -130,9 +130,9 @@ def check(
 
 def _fitted(model: object) -> StructuralModel:
     """Return the structural model that an estimator learned, or that this is."""
-    found = getattr(model, "model_", model)
-    if isinstance(found, StructuralModel):
-        return found
+    structural = getattr(model, "model_", model)
+    if isinstance(structural, StructuralModel):
+        return structural
     if hasattr(model, "fit"):
         raise NotFittedError(f"this {type(model).__name__} is not fitted yet; call fit(X) first")
     raise TypeError(f"model must be a fitted estimator or what icdh.load returns; got {type(model).__name__}")

@@ -65,12 +65,12 @@ class Marginals(NamedTuple):
         """Return those of a table."""
         numbers = table.varying.copy()
         numbers[table.unordered] = False
-        found = np.full((2, table.n_variables), np.nan)
+        moments = np.full((2, table.n_variables), np.nan)
         if numbers.any():
             values = table.values[numbers].T
             z = (values - values.mean(axis=0)) / values.std(axis=0)
-            found[:, numbers] = np.mean(z**4, axis=0), explained_variance(values)
-        return cls(*found)
+            moments[:, numbers] = np.mean(z**4, axis=0), explained_variance(values)
+        return cls(*moments)
 
     def kind(self, cause: int, effect: int) -> str | None:
         """Return the kind of an arrow, a key of `SHARES`; None where an end has labels: these were not counted."""
@@ -97,8 +97,8 @@ def track_record(marginals: Marginals, edges: Sequence[tuple[int, int]], names: 
         return ""
     mean = sum(SHARES[kind] for kind in kinds.values()) / len(kinds)
     worst = [f"{printable(names[i])} -> {printable(names[j])}" for (i, j), kind in kinds.items() if kind == "neither"]
-    least = f", of {listed(worst, 5)} {100 * SHARES['neither']:.0f} %: settle these first" if worst else ""
+    rarest = f", of {listed(worst, 5)} {100 * SHARES['neither']:.0f} %: settle these first" if worst else ""
     return (
         f"track record: of arrows with the same signs {100 * mean:.0f} % pointed the right way in 407 other tables"
-        f"{least}; no verdict on this one"
+        f"{rarest}; no verdict on this one"
     )

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from icdh._table.categories import MOST_LABELS, most_guessed
+from icdh._table.categories import MOST_LABELS, max_guessed_labels
 from icdh._table.missing_codes import Codes
 from icdh._utils.labels import counted
 from icdh.files.text import (
@@ -139,7 +139,7 @@ class Column:
         of_labels = not self.dates and (self.declared or are_labels)
         values: dict[str, float | str | None] = dict.fromkeys(counts, None if of_labels else np.nan)
         if of_labels:
-            self._check_few_labels(present)
+            self._check_label_count(present)
             values |= {cell: name_of(cell) for cell in present}
         elif self.dates:
             values |= _days(present)
@@ -155,15 +155,15 @@ class Column:
             column[np.isin(column, list(self.codes.numbers))] = np.nan
         return column
 
-    def _check_few_labels(self, present: Sequence[str]) -> None:
+    def _check_label_count(self, present: Sequence[str]) -> None:
         """Raise RefusedColumn if there are more labels than a model takes, or too many to be guessed categorical."""
         if self.many:
             return
-        most = MOST_LABELS if self.declared else _most_labels(self.n_rows)
+        limit = MOST_LABELS if self.declared else _max_labels(self.n_rows)
         text = f"holds text, {counted(len(present), 'different label')} such as {next(iter(present), '')!r}"
-        if len(present) > most:
-            raise RefusedColumn(f"{text}, more than {most}", present[0], "drop", [self.key])
-        if not self.declared and len(present) > most_guessed(self.n_rows):
+        if len(present) > limit:
+            raise RefusedColumn(f"{text}, more than {limit}", present[0], "drop", [self.key])
+        if not self.declared and len(present) > max_guessed_labels(self.n_rows):
             raise RefusedColumn(f"{text} in {self.n_rows} rows", present[0], "categorical", [self.key])
 
     def _numbers(self, present: Sequence[str], counts: Counter[str]) -> dict[str, float]:
@@ -203,7 +203,7 @@ class Column:
         if len(odd) <= 3 and rows <= 0.3 * self.n_rows and not alike:  # at most three words in a minority of rows
             return refused(f"in {counted(rows, 'row')}, it may mean a missing value", "missing_values", odd)
         unit = " without its unit" if len(alike) == len(odd) else "s"
-        if self.labels and len(counts) <= _most_labels(self.n_rows):
+        if self.labels and len(counts) <= _max_labels(self.n_rows):
             return refused(f"write the number{unit}, or declare the column categorical", "categorical", [self.key])
         return refused(f"write the number{unit}, or leave the column out", "drop", [self.key])
 
@@ -220,7 +220,7 @@ def _plain_numbers(cells: Sequence[str]) -> Part:
     return cells if (np.abs(numbers) >= 2.0**53).any() else numbers
 
 
-def _most_labels(rows: int) -> int:
+def _max_labels(rows: int) -> int:
     """Return how many labels a column may hold to be declared categorical."""
     return min(MOST_LABELS, max(rows // 2, 2))
 

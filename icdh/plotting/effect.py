@@ -61,15 +61,15 @@ def plot_effect(effect: AverageEffect, ax: "Axes | None" = None) -> "Figure":
     if effect.lower is not None and effect.upper is not None:
         interval = "interval of the mean over refits"
         bands.append((LOOK.curve, 0.35, interval, effect.lower[order], effect.upper[order]))
-    few = at.size <= 2
+    are_points = at.size <= 2
     for color, alpha, label, low, high in bands:
-        if few:
+        if are_points:
             reach = [mean - low, high - mean]
             ax.errorbar(at, mean, reach, fmt="none", ecolor=color, elinewidth=9.0 * alpha, label=label)
         else:
             ax.fill_between(at, low, high, linewidth=0, color=color, alpha=alpha, label=label)
-    ax.plot(at, mean, "o" if few else "o-", color=LOOK.curve, markersize=6 if few else 3, label="mean")
-    if few:
+    ax.plot(at, mean, "o" if are_points else "o-", color=LOOK.curve, markersize=6 if are_points else 3, label="mean")
+    if are_points:
         ax.set_xticks(at)
         ax.margins(x=0.5)
     ax.set_ylabel(printable(effect.effect), parse_math=False)
@@ -108,8 +108,8 @@ def plot_answer(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
     """
     if ax is None and np.isfinite(effect.scale):
         figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(10.0, 4.2), layout="constrained")
-        ax, beside = figure.subplots(1, 2)
-        plot_hidden_cause(effect, beside)
+        ax, right = figure.subplots(1, 2)
+        plot_hidden_cause(effect, right)
     ax, curve = _axes(ax), effect.curve
     names = printable(effect.cause), printable(effect.effect)
     if curve is not None:
@@ -237,8 +237,8 @@ def plot_direction(x: Floats, y: Floats, result: "CausalDirection", names: tuple
     _draw_direction(axes[:, 0], x, y, result.forward, names)
     _draw_direction(axes[:, 1], y, x, result.backward, names[::-1])
     verdict = {"x->y": "{} causes {}".format(*names), "y->x": "{1} causes {0}".format(*names)}
-    said = f"{verdict.get(result.direction, 'undecided')}: {abs(result.score):.4f} nats"
-    figure.suptitle(f"{said}, confidence {result.confidence:.1f}", parse_math=False)
+    title = f"{verdict.get(result.direction, 'undecided')}: {abs(result.score):.4f} nats"
+    figure.suptitle(f"{title}, confidence {result.confidence:.1f}", parse_math=False)
     return figure
 
 

@@ -127,8 +127,8 @@ def plot_graph(
     words = list(dict.fromkeys(meaning for style in lines.values() for meaning in style.meanings))
     if unit and strengths:
         left_out = f", {len(texts) - len(places)} left out" if len(texts) > len(places) else ""
-        least, most = short(min(strengths.values())), short(max(strengths.values()))
-        words.insert(0, f"wider: stronger, {least} to {most}; numbers: {MEANINGS.get(unit, unit)}{left_out}")
+        lowest, highest = short(min(strengths.values())), short(max(strengths.values()))
+        words.insert(0, f"wider: stronger, {lowest} to {highest}; numbers: {MEANINGS.get(unit, unit)}{left_out}")
     if len(drawn) < len(edges):
         bare = f", {counted(N - len(kept), 'variable')} without one of them left out" if len(kept) < N else ""
         words.append(f"the {shown_edges} strongest of {len(edges)} arrows{bare}; {option('shown_edges')} shows more")

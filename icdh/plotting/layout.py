@@ -116,7 +116,7 @@ def _rows_and_lanes(edges: list[Edge], joined: Mask) -> tuple[Integers, Chains]:
     cost = np.zeros(N)
     for i, j in edges:
         cost[[i, j]] += -1.0, 1.0
-    row = np.where(joined, np.round(_least(cost, [(i, j, 1.0) for i, j in edges])), -1).astype(int).tolist()
+    row = np.where(joined, np.round(_cheapest(cost, [(i, j, 1.0) for i, j in edges])), -1).astype(int).tolist()
     chains = {}
     for i, j in edges:
         crossed = range(row[i] + 1, row[j])
@@ -125,7 +125,7 @@ def _rows_and_lanes(edges: list[Edge], joined: Mask) -> tuple[Integers, Chains]:
     return np.array(row, dtype=int), chains
 
 
-def _least(cost: Floats, differences: list[tuple[int, int, float]]) -> Floats:
+def _cheapest(cost: Floats, differences: list[tuple[int, int, float]]) -> Floats:
     """Return the x >= 0 of the least cost with x[b] - x[a] >= gap for every difference (a, b, gap)."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_array
@@ -137,8 +137,8 @@ def _least(cost: Floats, differences: list[tuple[int, int, float]]) -> Floats:
     shape = len(gap), len(cost)
     matrix = coo_array((np.append(one, -one), (np.append(k, k), np.append(a, b))), shape=shape).tocsr()
     # The presolve of scipy 1.11 calls one such programme of a hundred infeasible.
-    found = linprog(cost, A_ub=matrix, b_ub=-gap, method="highs", options={"presolve": False})
-    return np.asarray(found.x)
+    solution = linprog(cost, A_ub=matrix, b_ub=-gap, method="highs", options={"presolve": False})
+    return np.asarray(solution.x)
 
 
 def _untangled(row: Integers, links: list[Edge]) -> list[list[int]]:
@@ -188,7 +188,7 @@ def _straightened(order: list[list[int]], width: Floats, links: list[Edge], n_bo
     for k, (a, b) in enumerate(links, len(width)):  # |x_a - x_b| is the least x_a + x_b - 2 x_k with x_k below both
         differences += [(k, a, 0.0), (k, b, 0.0)]
         cost[[a, b, k]] += np.array([1.0, 1.0, -2.0]) * straightness[(a >= n_boxes) + (b >= n_boxes)]
-    x: Floats = _least(cost, differences)[: len(width)]
+    x: Floats = _cheapest(cost, differences)[: len(width)]
     centred: Floats = x - (x.min(initial=0.0) + x.max(initial=0.0)) / 2
     return centred
 

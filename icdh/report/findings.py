@@ -127,10 +127,10 @@ def _graph(model: StructuralModel, records: list[EdgeCheck]) -> dict[str, object
     """Return the drawn graph, and whether it needs a page in landscape on paper."""
     figure = plot_model(model, records=records, shown_edges=None, legend=False)
     width, height = figure.get_size_inches() * 96.0  # points of the page
-    least = 0.85 * width  # a small graph grows, a wide one scrolls
-    style = f"--most: {2.0 * width:.0f}px; --least: {least:.0f}px"
+    min_width = 0.85 * width  # a small graph grows, a wide one scrolls
+    style = f"--most: {2.0 * width:.0f}px; --least: {min_width:.0f}px"
     svg = svg_of(figure, role="group", style=style, **{"aria-label": "The graph; its arrows are listed below"})
-    return {"svg": svg, "is_landscape": bool(least > 700.0 and width > height)}
+    return {"svg": svg, "is_landscape": bool(min_width > 700.0 and width > height)}
 
 
 def _edges(
@@ -210,6 +210,6 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
         rows.append((of_hidden, "the check rests on it" if check is not None else residuals, rejected))
     if table is not None:
         M, N = table.n_observations, table.n_variables
-        few = 20 * N > M
-        rows.append(("There are enough rows.", f"{M} rows for {N} variables" + (" are few" if few else ""), few))
+        is_short = 20 * N > M
+        rows.append(("There are enough rows.", f"{M} rows for {N} variables" + " are few" * is_short, is_short))
     return [dict(zip(("assumption", "against", "doubtful"), row, strict=True)) for row in rows]

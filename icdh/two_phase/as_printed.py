@@ -25,7 +25,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from icdh._table.arguments import observations_of, scale_beside
+from icdh._table.arguments import observations_of, scale_like
 from icdh._utils.arrays import Floats, Mask, TableLike
 from icdh._utils.checks import Number
 from icdh._utils.clock import OutOfTime
@@ -199,7 +199,7 @@ def algorithm_3(problem: Problem, scale: TableLike, weights: Weights, limits: Li
     from icdh.two_phase.solvers import run_lbfgs
 
     _check(problem, weights)
-    sigma = scale_beside(problem.values.T, scale, problem.values.shape[::-1])
+    sigma = scale_like(problem.values.T, scale, problem.values.shape[::-1])
     unknowns, clock = Unknowns(weights, problem.rules, problem.l1), problem.clock
     theta, constant = unknowns.of(weights), _constant(sigma, problem.rows)
 
@@ -299,7 +299,7 @@ def phase_two_objective(
     """
     check_weights(weights)
     values = observations_of(X, weights.n_variables)
-    sigma = scale_beside(X, scale, values.shape[::-1])
+    sigma = scale_like(X, scale, values.shape[::-1])
     for name, number in (("l1", l1), ("l2", l2), ("rho", rho), ("alpha", alpha)):
         Number(0).check(name, number)
     free, bias = EdgeRules.of(np.eye(len(values), dtype=bool)), weights.hidden_bias is not None
