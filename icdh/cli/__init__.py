@@ -183,8 +183,8 @@ class CommandParser(argparse.ArgumentParser):
         self.add_argument("--debug", action="store_true", help="show where in the program an error arose")
         if command.usual:
             self.usual, self.usage = ("help", "help_all", *command.usual), f"{self.prog} [options] data.csv"
-            how = {"default": argparse.SUPPRESS, "help": "show all options and exit"}
-            self.add_argument("--help-all", action=_HelpAll, nargs=0, **how)
+            words = "show all options and exit"
+            self.add_argument("--help-all", action=_HelpAll, nargs=0, default=argparse.SUPPRESS, help=words)
 
     def parse_known_args(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None

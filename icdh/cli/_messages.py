@@ -13,7 +13,7 @@ from typing import TextIO, TypeVar
 from icdh._utils.labels import did_you_mean, printable
 from icdh._utils.parallel import follows_interrupt
 from icdh.cli._options import Command, option_named
-from icdh.exceptions import MissingExtraError, WorkerLostError, collected_warnings, warn
+from icdh.exceptions import MissingExtraError, WarningList, WorkerLostError, collected_warnings, warn
 from icdh.progress import Progress
 
 T = TypeVar("T")
@@ -37,14 +37,15 @@ def watched(command: Command, what: str, total: int | None = None, doing: str = 
 
 def with_warnings(work: Callable[[], T], says: Callable[[T], Collection[str]] = lambda _: ()) -> tuple[T, list[str]]:
     """Return the result of some work, and its warnings. They are also shown, but for those that the result says."""
-    shown: Collection[str] = ()
+    in_result: Collection[str] = ()
+    collected: WarningList = []
     try:
         with collected_warnings() as collected:
             result = work()
-        shown = says(result)
+        in_result = says(result)
     finally:
         for message, category in collected:
-            if message not in shown:
+            if message not in in_result:
                 warn(message, category)
     return result, list(dict.fromkeys(message for message, _ in collected))
 
