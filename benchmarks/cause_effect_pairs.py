@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from tuebingen import fetch_tuebingen
+from tuebingen import tuebingen_pairs
 
 from icdh import causal_direction
 from icdh._table.table import Table
@@ -50,7 +50,7 @@ class Pairs(NamedTuple):
 
 
 def read_tuebingen(folder, subset, seed):
-    found = fetch_tuebingen(subset=subset, random_state=seed, data_home=folder, download=False)
+    found = tuebingen_pairs(subset=subset, random_state=seed, folder=folder)
     truth = np.array([pair.first_causes_second for pair in found])
     return Pairs([(pair.first, pair.second) for pair in found], np.array([pair.weight for pair in found]), truth)
 

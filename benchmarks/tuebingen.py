@@ -1,4 +1,4 @@
-"""The Tübingen cause-effect pairs (Mooij et al. 2016), from a folder or downloaded once."""
+"""The Tübingen cause-effect pairs (Mooij et al. 2016), from a folder."""
 
 import os
 from dataclasses import dataclass
@@ -51,16 +51,10 @@ class CauseEffectPair:
         return self.second if self.first_causes_second else self.first
 
 
-def fetch_tuebingen(
-    *,
-    subset: str = "loci-99",
-    swap: bool = True,
-    random_state=None,
-    data_home: str | Path | None = None,
-    download: bool = True,
-    checksum: str | None = None,
+def tuebingen_pairs(
+    *, subset: str = "loci-99", swap: bool = True, random_state=None, folder: str | Path | None = None
 ) -> list[CauseEffectPair]:
-    """Return the Tübingen cause-effect pairs, from a folder or downloaded once.
+    """Return the Tübingen cause-effect pairs.
 
     Parameters
     ----------
@@ -72,14 +66,9 @@ def fetch_tuebingen(
         99 files 73 list the cause first, so that a method that always answers "first" looks good without a swap.
     random_state : int, Generator or None
         Seed of the swaps.
-    data_home : str or Path, optional
-        Folder that holds the files ``pair0001.txt`` ..., itself or in a subfolder ``tuebingen``; where an archive is
-        downloaded to, if it does not. By default the folder that the environment variable ``ICDH_DATA_HOME`` names,
-        or else a cache folder of the user.
-    download : bool
-        Whether to download the official archive if the folder holds no pairs, which needs pooch.
-    checksum : str, optional
-        What the archive must hash to, for instance ``"sha256:..."``; by default any archive is accepted.
+    folder : str or Path, optional
+        Where the archive was unpacked to: files ``pair0001.txt`` ... By default what the environment variable
+        ``ICDH_DATA_HOME`` names.
 
     Returns
     -------
@@ -89,13 +78,9 @@ def fetch_tuebingen(
     Raises
     ------
     FileNotFoundError
-        If a pair's file is missing, or there are none and ``download`` is False.
-    OSError
-        If the download fails.
+        If a pair's file is missing.
     ValueError
-        If the subset is unknown, or the archive has another checksum.
-    ImportError
-        If pooch is needed and not installed.
+        If the subset is unknown.
 
     References
     ----------
@@ -104,7 +89,7 @@ def fetch_tuebingen(
     """
     if subset not in LEFT_OUT:
         raise ValueError(f"subset must be one of {tuple(LEFT_OUT)}; got {subset!r}")
-    folder = _folder(data_home, download, checksum)
+    folder = Path(folder or os.environ.get(DATA_HOME_VARIABLE, "."))
     rng = np.random.default_rng(random_state)
     table, _ = read_table(Path(__file__).parent / "tuebingen.csv")
     pairs = []
@@ -118,7 +103,9 @@ def fetch_tuebingen(
 def _read_pair(folder: Path, number: int, columns: list[int], weight: float, swapped: bool) -> CauseEffectPair:
     path = folder / f"pair{number:04d}.txt"
     if not path.is_file():
-        raise FileNotFoundError(f"there is no {path}; unpack the whole archive {ARCHIVE} into that folder")
+        raise FileNotFoundError(
+            f"there is no {path}; unpack {ARCHIVE} into a folder, and name it by {DATA_HOME_VARIABLE}"
+        )
     values = np.loadtxt(path, ndmin=2)
     cause_first, cause_last, effect_first, effect_last = columns
     cause = values[:, cause_first - 1 : cause_last].squeeze()
@@ -126,45 +113,3 @@ def _read_pair(folder: Path, number: int, columns: list[int], weight: float, swa
     cause_is_first = (cause_first < effect_first) != swapped
     first, second = (cause, effect) if cause_is_first else (effect, cause)
     return CauseEffectPair(number, first, second, cause_is_first, weight)
-
-
-def _folder(data_home: str | Path | None, download: bool, checksum: str | None) -> Path:
-    """Return the folder that holds the pairs, after a download if need be."""
-    home = data_home or os.environ.get(DATA_HOME_VARIABLE)
-    if home is None:
-        import pooch
-
-        home = pooch.os_cache("icdh")
-    home = Path(home)
-    folder = _find(home)
-    if folder is None and download:
-        _download(home, checksum)
-        folder = _find(home)
-    if folder is None:
-        raise FileNotFoundError(
-            f"there are no files pair0001.txt ... in {home}; unpack {ARCHIVE} there, name another folder by data_home "
-            f"or the environment variable {DATA_HOME_VARIABLE}, or allow the download"
-        )
-    return folder
-
-
-def _find(home: Path) -> Path | None:
-    patterns = ("pair[0-9]*.txt", "tuebingen/pair[0-9]*.txt", "tuebingen/*/pair[0-9]*.txt")
-    return next((file.parent for pattern in patterns for file in home.glob(pattern)), None)
-
-
-def _download(home: Path, checksum: str | None) -> None:
-    import pooch
-
-    try:
-        pooch.retrieve(ARCHIVE, checksum, "pairs.zip", home, pooch.Unzip(extract_dir="tuebingen"))
-    except ValueError as error:
-        raise ValueError(
-            f"the archive {ARCHIVE} does not have the checksum {checksum}: the server's file changed or the download "
-            "was damaged; try again, or pass checksum=None to accept it as it is"
-        ) from error
-    except OSError as error:
-        raise OSError(
-            f"cannot download {ARCHIVE} ({error}); download and unpack it by hand, and name the folder by data_home "
-            f"or the environment variable {DATA_HOME_VARIABLE}"
-        ) from error

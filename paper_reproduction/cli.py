@@ -134,7 +134,7 @@ def _say_what_is_not_installed(jobs):
 
 
 def _without_pairs_that_cannot_be_had(jobs):
-    """Download the pairs, if they must be, before several processes try to; without them, the rest still runs."""
+    """Leave out jobs on pairs where these cannot be read; the rest still runs."""
     pairs = [job for job in jobs if job.setting.data == "pairs"]
     try:
         if pairs:

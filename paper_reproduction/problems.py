@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.tuebingen import fetch_tuebingen
+from benchmarks.tuebingen import tuebingen_pairs
 from icdh import simulate
 from icdh.datasets import load_sachs
 from paper_reproduction.tables import STANDARDIZED
@@ -66,7 +66,7 @@ def _sachs(job):
 
 @cache
 def _pairs(subset):
-    return fetch_tuebingen(subset=subset, swap=True, random_state=0)
+    return tuebingen_pairs(subset=subset, swap=True, random_state=0)
 
 
 def _pair(job):
