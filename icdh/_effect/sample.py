@@ -29,8 +29,7 @@ from icdh._effect.result import Strength
 from icdh._effect.splines import Splines, demeaned, standardised, sums_of
 from icdh._utils.arrays import Floats, Integers, Mask
 
-N_FOLDS = 10
-N_SPLITS, FEW_ROWS = 2, 2000  # of more rows one split will do
+N_FOLDS = 20
 BENCHMARK_ROWS = 5000
 ENOUGH = 20.0  # effective rows or groups
 
@@ -78,16 +77,13 @@ class Sample:
         columns = self.effect[rows], self.cause[rows], self.covariates[:, rows]
         return Sample(*columns, self.has_labels, groups, within, self.seed, self.unit)
 
-    def folds(self, strata: Floats | None = None) -> list[Integers]:
-        """Return the fold of every row, in each of several splits: whole groups, or evenly in every stratum."""
-        n, rng, splits = self.effect.size, np.random.default_rng(self.seed), []
-        for _ in range(N_SPLITS if n <= FEW_ROWS and len(self.covariates) else 1):
-            if self.groups is not None:
-                splits.append((rng.permutation(self.groups.max() + 1) % N_FOLDS)[self.groups])
-            else:
-                order = np.lexsort((rng.random(n), np.zeros(n) if strata is None else strata))
-                splits.append(np.argsort(order) % N_FOLDS)
-        return splits
+    def folds(self, strata: Floats | None = None) -> Integers:
+        """Return the fold of every row: whole groups, or evenly in every stratum."""
+        n, rng = self.effect.size, np.random.default_rng(self.seed)
+        if self.groups is not None:
+            return (rng.permutation(self.groups.max() + 1) % N_FOLDS)[self.groups]
+        order = np.lexsort((rng.random(n), np.zeros(n) if strata is None else strata))
+        return np.argsort(order) % N_FOLDS
 
 
 def _numbered(groups: Integers) -> Integers:

@@ -35,7 +35,7 @@ import numpy as np
 
 from icdh._effect.result import Curve, Interval
 from icdh._effect.sample import ENOUGH, Estimate, Sample, effective_rows
-from icdh._effect.splines import demeaned, natural_spline, spline_knots, sums_of
+from icdh._effect.splines import UNDERSMOOTHING, demeaned, natural_spline, spline_knots, sums_of
 from icdh._utils.arrays import Floats
 
 LEAST_LEFT = 0.02  # share of the cause's variance that covariates leave
@@ -85,26 +85,25 @@ class Slope:
         return lambda values: terms(values) / scales
 
     def _residuals(self, columns: Floats) -> Floats:
-        """Return what units and covariates leave of columns, shape (s, n, k), in every split."""
+        """Return what units and covariates leave of columns, shape (n, k)."""
         columns = demeaned(columns, self.sample.within)
-        return np.array([columns - self.sample.splines.means(columns, folds) for folds in self.sample.folds()])
+        return columns - self.sample.splines.means(columns, self.sample.folds(), UNDERSMOOTHING)
 
     @cached_property
     def _effect(self) -> Floats:
-        return self._residuals(self.sample.effect[:, np.newaxis])[..., 0]
+        return self._residuals(self.sample.effect[:, np.newaxis])[:, 0]
 
     def _fit(self, terms: Floats) -> _Fit:
         y, d, groups = self._effect, self._residuals(terms), self.sample.groups
-        inverse = np.linalg.pinv(np.einsum("snk,snl->kl", d, d) / len(d), hermitian=True)
-        theta = inverse @ np.einsum("snk,sn->k", d, y) / len(d)
+        inverse = np.linalg.pinv(d.T @ d, hermitian=True)
+        theta = inverse @ (d.T @ y)
         left = y - d @ theta
-        scores = np.mean(d * left[..., np.newaxis], axis=0)
-        leverage = sums_of(np.einsum("snk,kl,snl->n", d, inverse, d) / len(d), groups)
-        moved = sums_of(scores, groups) @ inverse / np.maximum(1.0 - leverage, 0.1)[:, np.newaxis]
+        influence = (d * left[:, np.newaxis]) @ inverse
+        leverage = sums_of(((d @ inverse) * d).sum(axis=1), groups)
+        moved = sums_of(influence, groups) / np.maximum(1.0 - leverage, 0.1)[:, np.newaxis]
         effective = effective_rows(leverage)
-        degrees, squares = max(effective - len(theta), 1.0), float(np.square(left.mean(axis=0)).mean())
-        cause = d[..., 0].mean(axis=0)
-        return _Fit(theta, moved.T @ moved, inverse * y.shape[1], degrees, effective, squares, scores @ inverse, cause)
+        degrees, squares = max(effective - len(theta), 1.0), float(np.square(left).mean())
+        return _Fit(theta, moved.T @ moved, inverse * y.size, degrees, effective, squares, influence, d[:, 0])
 
     @cached_property
     def _line(self) -> _Fit:
@@ -175,7 +174,7 @@ class Slope:
         if not lines.size or self.sample.within or n <= NEIGHBOURS:
             return 0.0
         rows = np.arange(n)[:: -(-n // COMPARED_ROWS)]
-        y, d = self._effect.mean(axis=0)[rows], self._line.cause[rows]
+        y, d = self._effect[rows], self._line.cause[rows]
         jitter = 1e-6 * np.random.default_rng(0).normal(size=(rows.size, lines.shape[1]))
         places = lines[rows] + jitter  # so that equal rows are neighbours in no order
         near = np.asarray(KDTree(places).query(places, k=NEIGHBOURS + 1)[1])[:, 1:]

@@ -4,10 +4,11 @@ The mean of a target given covariates x is a sum over functions b_k,
 
     m(x) = a + sum_k c_k b_k(x),    c = argmin |t - a - B c|^2 + p |s c|^2,
 
-over the lines x_j (an indicator for every label), the curved part of a natural cubic spline of each number, and, of at
-most twelve lines, their products in pairs. All b_k are standardised. The penalty p minimises generalised
-cross-validation, and so do the scales s: those of lines are a tenth of the others', or the same. Of zeros and ones the
-logit of the probability has this form, and the deviance of one half of the folds given the other chooses.
+over the lines x_j (an indicator for every label), a natural cubic spline of each number or, if its tails are heavy, of
+its normal scores, and, of at most twelve lines, their products in pairs. All b_k are standardised. The penalty p
+minimises generalised cross-validation, and so do the scales s: those of lines are a tenth of the others', or the same.
+Of zeros and ones the logit of the probability has this form, and the deviance of one half of the folds given the other
+chooses.
 
 Where residuals of a cause and of an effect meet in one slope, shrinkage of both biases it. There the penalty is a
 hundredth of the best one (`UNDERSMOOTHING`), so that what is left is noise rather than confounding.
@@ -23,13 +24,14 @@ from copy import copy
 
 import numpy as np
 
-from icdh._table.transforms import is_heavy_tailed, normal_scores
+from icdh._table.transforms import normal_scores
 from icdh._utils.arrays import Floats, Integers, Mask
 
 PENALTIES = np.geomspace(1e-2, 1e6, 17)
 UNDERSMOOTHING = 4  # steps of these penalties
 MOST_IN_PRODUCTS = 12  # lines
-MANY_ROWS = 500  # from which a spline has five inner knots, not three
+INNER_KNOTS = 5  # of a spline
+HEAVY_TAILED = 6.0  # kurtosis
 
 
 def natural_spline(x: Floats, knots: Floats) -> Floats:
@@ -45,6 +47,11 @@ def spline_knots(x: Floats, n_inner: int) -> Floats:
     """Return the ends of a column, and so many quantiles between 5 and 95 %, different ones alone."""
     knots: Floats = np.unique(np.quantile(x, [0.0, *np.linspace(0.05, 0.95, n_inner), 1.0]))
     return knots
+
+
+def _is_heavy_tailed(x: Floats) -> bool:
+    """Return whether a column has more outliers than Laplace's distribution, by its kurtosis."""
+    return float(np.mean(standardised(x) ** 4)) > HEAVY_TAILED
 
 
 def standardised(values: Floats) -> Floats:
@@ -102,8 +109,8 @@ class Splines:
     def __init__(self, covariates: Floats, has_labels: Sequence[bool], within: Sequence[Integers] = ()):
         n, lines, curves = covariates.shape[1], [], []
         for x, is_label in zip(covariates, has_labels, strict=True):
-            scores = normal_scores(x) if (is_heavy := bool(is_heavy_tailed(x))) else x
-            knots = spline_knots(scores, 3 if n < MANY_ROWS else 5)
+            scores = normal_scores(x) if (is_heavy := _is_heavy_tailed(x)) else x
+            knots = spline_knots(scores, INNER_KNOTS)
             lines.append((x[:, np.newaxis] == np.unique(x)) * 1.0 if is_label else x[:, np.newaxis])
             curved = [scores[:, np.newaxis]] * is_heavy + [natural_spline(scores, knots)] * (knots.size > 2)
             curves.append(np.column_stack([np.empty((n, 0)), *curved * (not is_label)]))
@@ -141,42 +148,36 @@ class Splines:
         scales = (np.append(scale, np.ones(len(beside))) for scale in self._scales())
         return min(_ridge(columns.T @ columns, scale, 0)[1] for scale in scales)
 
-    def means(self, targets: Floats, folds: Integers) -> Floats:
+    def means(self, targets: Floats, folds: Integers, steps: int = 0, rows: Mask | None = None) -> Floats:
         """Return the means of targets given covariates, shape (n, k), each row by a fit to the other folds.
 
         Parameters
         ----------
         targets : ndarray, shape (n, k)
-            What is predicted, by undersmoothed fits.
+            What is predicted.
         folds : ndarray of int, shape (n,)
             The fold of every row.
+        steps : int
+            Undersmoothing, in steps of the penalty.
+        rows : ndarray of bool, shape (n,), optional
+            Some rows: their means are those of all rows, and a correction.
         """
-        centre, width = targets.mean(axis=0), 1 + self._design.shape[1]
+        width, n_folds = 1 + self._design.shape[1], int(folds.max()) + 1
         if width == 1:  # nothing to adjust for: the mean of all rows
-            return np.broadcast_to(centre, targets.shape)
-        columns = np.column_stack([np.ones(len(targets)), self._design, targets - centre])
-        products = {fold: columns[folds == fold].T @ columns[folds == fold] for fold in np.unique(folds)}
-        whole, predicted = np.sum(list(products.values()), axis=0), np.empty_like(targets)
-        for fold, held in products.items():
-            for k in range(targets.shape[1]):
-                kept = [*range(width), width + k]
-                slopes = self._slopes((whole - held)[np.ix_(kept, kept)], UNDERSMOOTHING)
-                predicted[folds == fold, k] = columns[folds == fold, :width] @ slopes
-        predicted += centre
-        return predicted
-
-    def means_of(self, rows: Mask, target: Floats, folds: Integers) -> Floats:
-        """Return the mean of a target in some rows given covariates, shape (n,): that of all rows, and a correction."""
-        design, predicted = np.column_stack([np.ones(target.size), self._design]), np.zeros(target.size)
-        if not self._design.size:
-            return np.full(target.size, target[rows].mean())
-        for fold in np.unique(folds):
-            held, fitted = folds == fold, np.zeros(target.size)
-            for train in (~held, rows & ~held):
-                columns = np.column_stack([design, target - fitted])[train]
-                fitted = fitted + design @ self._slopes(columns.T @ columns, 0)
-            predicted[held] = fitted[held]
-        return predicted
+            return np.broadcast_to((targets if rows is None else targets[rows]).mean(axis=0), targets.shape)
+        centre = targets.mean(axis=0)
+        columns, predicted = np.column_stack([np.ones(len(targets)), self._design, targets - centre]), []
+        stages = [_training_products(columns, folds, n_folds)]
+        stages += [] if rows is None else [_training_products(columns[rows], folds[rows], n_folds)]
+        for k in range(width, columns.shape[1]):
+            slopes, kept = np.zeros((n_folds, width)), [*range(width), k]
+            for products in stages:
+                for fold, before in enumerate(slopes):
+                    left = np.eye(width + 1)
+                    left[:width, width] = -before
+                    slopes[fold] += self._slopes(left.T @ products[fold][np.ix_(kept, kept)] @ left, steps)
+            predicted.append((columns[:, :width] * slopes[folds]).sum(axis=1))
+        return np.column_stack(predicted) + centre
 
     def probabilities(self, is_one: Mask, folds: Integers) -> Floats:
         """Return the probability of a value given covariates, shape (n,), each row by a fit to the other folds."""
@@ -209,6 +210,12 @@ class Splines:
         """Return intercept and slopes, of the scales that fit better."""
         fits = [_ridge(products, scale, undersmoothing) for scale in self._scales()]
         return min(fits, key=lambda fit: fit[1])[0]
+
+
+def _training_products(columns: Floats, folds: Integers, n_folds: int) -> Floats:
+    """Return the products of columns, summed over the rows outside of each fold, shape (n_folds, k, k)."""
+    products = np.stack([columns[folds == fold].T @ columns[folds == fold] for fold in range(n_folds)])
+    return np.asarray(products.sum(axis=0) - products)
 
 
 def _ridge(products: Floats, scale: Floats, undersmoothing: int) -> tuple[Floats, float]:
