@@ -3,6 +3,7 @@
 So the result depends neither on the order of the user's columns nor on that of the rows.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from icdh.search.moves import Move
 
 if TYPE_CHECKING:
     from icdh._node_model.columns import Columns
+    from icdh._table.transforms import Rescaled
 
 DIGITS = 9  # of moments of standardised columns that do not depend on the order of sums and on units
 
@@ -144,7 +146,9 @@ class CanonicalTable(ColumnOrder):
             related=table.related,
         )
 
-    def columns(self, transform: str, random_state: int, masses: bool = True) -> "Columns":
+    def columns(
+        self, transform: "str | Sequence[Rescaled | None]", random_state: int, masses: bool = True
+    ) -> "Columns":
         """Return the columns as causes and responses; see `icdh._node_model.columns.columns_of`.
 
         Values that an intervention set are no point masses: their rows do not count for the column.

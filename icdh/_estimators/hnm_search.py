@@ -15,7 +15,7 @@ from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refu
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.kinds import KINDS, point_masses
+from icdh._table.kinds import KINDS, grid_of, point_masses
 from icdh._table.table import Scaling, Table
 from icdh._utils.arrays import ByColumn, Mask, TableLike
 from icdh._utils.checks import random_generator, settings_of
@@ -267,7 +267,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         counts = [slice(None)] * N if design.rows is None else list(design.rows[:N])
         numbers = [n for n, kind in enumerate(table.kinds) if KINDS[kind].is_number]
         masses = {n: np.array(own) for n in numbers if (own := point_masses(table.values[n][counts[n]]))}
-        model = StructuralModel.of(table, scaling, kept, [CONSTANT] * N, levels, masses)
+        grids = {n: grid for n in numbers if (grid := grid_of(table.values[n][counts[n]]))}
+        model = replace(StructuralModel.of(table, scaling, kept, [CONSTANT] * N, levels, masses), grids=grids)
         model, learned, in_time = refit(found, model, clock)
         self._learn(
             replace(model, kinds=table.kinds, column_transform=found.transform),

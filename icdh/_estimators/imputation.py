@@ -116,7 +116,7 @@ def draw_gaps(model: "StructuralModel", values: Floats, gaps: Mask, rng: np.rand
 
     A Metropolis walk visits the gaps variable by variable, all rows at once. Proposals alternate between draws given
     the causes and steps of a random walk. The target density is that of the variable given its causes times those of
-    its effects given theirs, with Gaussian noise.
+    its effects given theirs.
 
     Parameters
     ----------
@@ -147,27 +147,18 @@ def _stepped(
     rng: np.random.Generator,
 ) -> Floats:
     """Return what one step of the walk makes of variable n in these rows, shape (rows,)."""
-    proposed, gain = rows.copy(), np.zeros(rows.shape[1])
-    if conditionals[n].law.has_density(rows[n]).all():
-        proposed[n], gain = _proposed_number(conditionals[n], rows, n, walks, rng)
-    else:  # a walk is one of densities
-        proposed[n] = conditionals[n].draw(rows, rng.random((rows.shape[1],)), np.zeros(rows.shape[1]))
+    conditional, size = conditionals[n], rows.shape[1]
+    proposed, gain = rows.copy(), np.zeros(size)
+    if walks and conditional.law.has_density(rows[n]).all():
+        _, deviation = conditional.mean_and_scale(rows)
+        proposed[n] = rows[n] + 0.5 * deviation * rng.standard_normal(size)
+        gain = conditional.log_density(proposed[n], rows) - conditional.log_density(rows[n], rows)
+    else:  # draws given the causes follow their density
+        proposed[n] = conditional.draw(rows, conditional.draw_noise(size, rng), np.zeros(size))
     gain = gain + _log_density(conditionals, proposed, effects) - _log_density(conditionals, rows, effects)
-    accepted = np.log(rng.random((rows.shape[1],))) < gain
+    accepted = np.log(rng.random((size,))) < gain
     stepped: Floats = np.where(accepted, proposed[n], rows[n])
     return stepped
-
-
-def _proposed_number(
-    conditional: Conditional, rows: Floats, n: int, walks: bool, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Return proposals, and their own part of the gain; draws given the causes already follow their density."""
-    mean, scale = conditional.mean_and_scale(rows)
-    noise = rng.standard_normal(rows.shape[1])
-    if not walks:
-        return mean + scale * noise, np.zeros_like(mean)
-    proposed = rows[n] + 0.5 * scale * noise
-    return proposed, (np.square(rows[n] - mean) - np.square(proposed - mean)) / (2.0 * np.square(scale))
 
 
 def _log_density(conditionals: Sequence[Conditional], rows: Floats, nodes: Sequence[int]) -> Floats:

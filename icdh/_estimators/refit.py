@@ -1,21 +1,28 @@
 """What a model holds of a graph: the strength of its edges, and every variable's distribution given its causes."""
 
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
 from icdh._estimators.graph_search import TUNING, FoundGraph, HiddenCauses, family_evidence
 from icdh._model.hidden import HiddenCause
 from icdh._model.structural import StructuralModel
+from icdh._node_model.additive import AdditivePredictor
 from icdh._node_model.confounded import ConfoundedConditional
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.law import CONSTANT, Conditional
-from icdh._node_model.network import NodeNetwork, in_original_signs
-from icdh._node_model.response import Response
+from icdh._node_model.families import Families, resolves
+from icdh._node_model.gaussian import GaussianLaw, fit_linear
+from icdh._node_model.law import CONSTANT, Conditional, Law
+from icdh._node_model.network import NodeNetwork
+from icdh._node_model.noise import fit_noise, noise_gain
 from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore, quick_score
+from icdh._table.transforms import Rescaled
 from icdh._utils.clock import Clock, OutOfTime
 from icdh._utils.parallel import single_blas_thread
 from icdh.search.moves import Family, Graph, toggled
+
+Winner: TypeAlias = NodeNetwork | AdditivePredictor
 
 
 def strengths(found: FoundGraph) -> np.ndarray:
@@ -55,9 +62,10 @@ def _strengths_beside_hidden(causes: HiddenCauses, found: Graph, node: int) -> l
 
 
 def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[StructuralModel, dict[str, object], bool]:
-    """Return a model fitted to its graph, what an estimator tells of it, and whether there was time for all.
+    """Return a model of the winners of its graph's families, what an estimator tells of it, and whether time sufficed.
 
-    Families get all the hidden units that they ask for, on columns that are not transformed.
+    A winner is the network, linear or additive model that scores best, under the transform of the search, and the
+    density of the noise that its residuals ask for. Networks get all the hidden units that they ask for.
 
     Parameters
     ----------
@@ -68,35 +76,43 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
     clock : Clock
         Ends the refit: of families without a fit, a few observations are then fitted.
     """
-    graph = found.among(model.adjacency)
+    graph, table, n_variables = found.among(model.adjacency), found.table, len(model.names)
     hidden: list[HiddenCause] = []
     of_children: list[float] = []
+    model = replace(model, scaling=replace(model.scaling, transforms=_transforms(found, n_variables)))
     with single_blas_thread():
         families = [family for family in enumerate(graph) if family[0] not in found.confounded]
         scores, in_time = _with_final_units(found, graph, clock)
-        fits = _fits_on_exact_columns(found, scores, families, clock, in_time)
-        conditionals = _conditionals(found, families, fits, len(model.names))
+        winners = _winners(found, scores, families, clock, in_time)
+        conditionals = _conditionals(found, families, winners, n_variables)
         if found.causes is not None and found.confounded:
             hidden = _add_confounded(found, found.causes, graph, model, conditionals)
             of_children = found.causes.scores_of_children(graph)
-        for node, known in model.levels.items():  # the search saw the first digits of the user's levels
+        for node, known in (*model.levels.items(), *model.masses.items()):  # the search saw their first digits
             law = conditionals[node].law.with_levels(model.scaling.apply(known, node))
             conditionals[node] = replace(conditionals[node], law=law)
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
-        noise = {scores.noise_of(family) for family in families} - {"none"}
-    values, baseline = found.table.in_users_columns(len(model.names)), found.table.baseline
-    model = replace(model, conditionals=conditionals, noise=(), hidden_causes=tuple(hidden))
-    if noise - {"gaussian"}:
-        model = model.with_noise_of(values, baseline)
+    values = model.scaling.transformed(table.in_users_columns(n_variables))
+    centre, transformed = model.centre.copy(), [*model.scaling.transforms]
+    centre[transformed] = values[transformed].mean(axis=1)
+    model = replace(model, conditionals=conditionals, hidden_causes=tuple(hidden), centre=centre)
+    laws = [given.law.density for given in conditionals if given is not CONSTANT]
+    noise = {law.errors.name for law in laws if law is not None}
     learned = {
         "evidence_": found.columns.log_jacobian - float(sum(of_others) + sum(of_children)),
         "noise_distribution_": "mixed" if len(noise) > 1 else min(noise, default="gaussian"),
-        "nll_": model.nll(values, baseline),
+        "nll_": model.nll(values, table.baseline),
         "hidden_causes_": hidden,
         "bidirected_edges_": model.bidirected_edges(),
     }
     return model, learned, in_time
+
+
+def _transforms(found: FoundGraph, n_variables: int) -> dict[int, Rescaled]:
+    """Return the transforms of the user's columns."""
+    columns = zip(found.table.order.tolist(), found.table.signs.tolist(), found.columns.transforms, strict=True)
+    return {node: replace(of, sign=sign) for node, sign, of in columns if of is not None and node < n_variables}
 
 
 def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[FamilyScore, bool]:
@@ -141,34 +157,59 @@ def _without_limit(found: FoundGraph, graph: Graph) -> FamilyScore:
     return scores
 
 
-def _fits_on_exact_columns(
+def _winners(
     found: FoundGraph, scores: FamilyScore, families: list[Family], clock: Clock, at_fixed_point: bool
-) -> list[tuple[Response, NodeFit]]:
-    """Return a fit of every family on columns that are not transformed; where the search saw these, its fit.
+) -> list[tuple[Winner, Law]]:
+    """Return the best mean model of every family, and its law, on columns that new rows have, too.
 
-    The fits are at the fixed point of their prior's precisions, so that they do not depend on the path of the search,
-    unless the search was cut short. If time is over they are the likeliest of those at hand.
+    These are columns without cells of grids, and causes in place of their ranks; where the search saw such columns, its
+    fits serve. Networks are at the fixed point of their prior's precisions, so that they do not depend on the path of
+    the search, unless that was cut short. If time is over, networks are the likeliest of those at hand.
     """
-    unseen = [family for family in families if not found.columns.are_exact(family)]
-    exact, in_time = _scores_on_exact_columns(found, unseen, clock) if unseen else (scores, True)
-    fits = []
+    inexact = [family for family in families if not found.columns.are_exact(family)]
+    exact, in_time = _scores_on_exact_columns(found, inexact, clock) if inexact else (scores, True)
+    winners = []
     for family in families:
-        source = exact if family in unseen else scores
-        fit = source.fit_of(family)
-        if at_fixed_point:
-            if source.model_of(family) == "additive":
-                fit = source.additive.network(family, fit)
-            elif source.families.n_observations <= TUNING.long_table:  # the prior hardly counts beyond
-                fit = source.families.fit_at_fixed_point(family, fit)
-        response = source.families.responses[family[0]]
-        if not (in_time and at_fixed_point):
-            fit = _likeliest(found, response, family, [fit, scores.fit_of(family)])
-        fits.append((response, fit))
-    return fits
+        source = exact if family in inexact else scores
+        if in_time and at_fixed_point:
+            winners.append(_winner(source, family, found.settings.noise_distribution))
+        else:
+            winners.append(_likeliest(found, source, family, scores.fit_of(family)))
+    return winners
+
+
+def _winner(scores: FamilyScore, family: Family, noise: str) -> tuple[Winner, Law]:
+    """Return the mean model of a family that scores best, and its law with the noise that residuals ask for."""
+    families, (x, response) = scores.families, scores.families.data(family)
+    parents = np.array(family[1], dtype=int)
+    predictor: Winner
+    if (best := scores.model_of(family)) == "linear" and response.gaussian is not None:
+        linear = fit_linear(x, response.gaussian)
+        predictor = AdditivePredictor.linear(parents, families.widths[parents], linear, x)
+    elif best == "additive":
+        predictor = scores.additive.predictor(family)
+    else:
+        fit = scores.fit_of(family)
+        if families.n_observations <= TUNING.long_table:  # the prior hardly counts beyond
+            fit = families.fit_at_fixed_point(family, fit)
+        predictor = NodeNetwork(parents, families.widths[parents], fit.theta, fit.hidden_units)
+    return predictor, _with_noise(families, family, predictor, noise)
+
+
+def _with_noise(families: Families, family: Family, predictor: Winner, noise: str) -> Law:
+    """Return the law of a family's response with the noise that standardised residuals ask for."""
+    x, response = families.data(family)
+    if response.density is None:
+        return response.law
+    mean, scale = GaussianLaw().location_and_scale(predictor.outputs(response.density.of(x), response.law))
+    residuals = (response.density.response.samples[0] - mean) / scale
+    if not resolves(scale):
+        return response.law
+    return response.law.with_noise(fit_noise(residuals, noise_gain([residuals], noise)[1]))
 
 
 def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> tuple[FamilyScore, bool]:
-    """Return scores that hold fits of these families on untransformed columns, and whether there was time for them.
+    """Return scores that hold fits of these families on columns that new rows have, too, and whether time sufficed.
 
     If time is over the fits are to a few observations.
     """
@@ -184,47 +225,44 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
 
 
 def _evidence_on_exact_columns(found: FoundGraph, clock: Clock, masses: bool = True) -> FamilyScore:
-    """Return the evidence of families of columns that are not transformed, with or without point masses."""
-    columns = found.table.without_grids().columns("none", found.seed, masses)
+    """Return the evidence of families of columns without cells of grids, with or without point masses."""
+    columns = found.table.without_grids().columns(found.columns.transforms, found.seed, masses)
     return family_evidence(found.settings, columns, found.table, found.seed, clock)
 
 
-def _likeliest(found: FoundGraph, response: Response, family: Family, fits: list[NodeFit]) -> NodeFit:
-    """Return the fit of a family under which all observations are likeliest, among them the one of no cause.
+def _likeliest(found: FoundGraph, scores: FamilyScore, family: Family, known: NodeFit) -> tuple[Winner, Law]:
+    """Return the network of a family under which all observations are likeliest, among them the one of no cause.
 
     A fit to a few observations, or one that was cut short, may be far off where it saw none.
     """
-    (node, parents), values = family, found.table.values
+    (node, parents), values = family, found.table.values.copy()
+    for k, transform in enumerate(found.columns.transforms):
+        values[k] = values[k] if transform is None else transform.apply(values[k])
     counts = slice(None) if found.table.rows is None else found.table.rows[node]
-    widths = found.columns.widths[list(parents)]
+    response, widths = scores.families.responses[node], found.columns.widths[list(parents)]
     constant = np.append(np.zeros(int(widths.sum())), response.without_parents(1)[0])
-    fits = [*fits, fits[0]._replace(theta=constant, hidden_units=1)]
+    fits = [scores.fit_of(family), known, known._replace(theta=constant, hidden_units=1)]
+    networks = [NodeNetwork(np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units) for fit in fits]
 
-    def likelihood(fit: NodeFit) -> float:
-        network = NodeNetwork(np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units)
+    def likelihood(network: NodeNetwork) -> float:
         return float(Conditional(network, response.law).log_density(values[node], values)[counts].sum())
 
-    return max(fits, key=likelihood)
+    return max(networks, key=likelihood), response.law
 
 
 def _conditionals(
-    found: FoundGraph,
-    families: list[Family],
-    fits: list[tuple[Response, NodeFit]],
-    n_variables: int,
+    found: FoundGraph, families: list[Family], winners: list[tuple[Winner, Law]], n_variables: int
 ) -> list[Conditional]:
     """Return the distributions of the user's columns, contexts held at zero."""
     table = found.table
     conditionals: list[Conditional] = [CONSTANT] * n_variables
-    for (node, parents), (response, fit) in zip(families, fits, strict=True):
+    for (node, parents), (predictor, law) in zip(families, winners, strict=True):
         if table.order[node] >= n_variables:
             continue
-        widths, sign = found.columns.widths[list(parents)], table.signs[node]
-        of_inputs = np.repeat(table.signs[list(parents)], widths)
-        theta = in_original_signs(fit.theta, fit.hidden_units, of_inputs, sign, response.law)
-        network = NodeNetwork(table.order[list(parents)], widths, theta, fit.hidden_units).at_zero(n_variables)
-        law = response.law if sign > 0.0 else response.law.turned()
-        conditionals[table.order[node]] = Conditional(network, law)
+        sign, inputs = table.signs[node], table.order[list(parents)]
+        of_inputs = np.repeat(table.signs[list(parents)], found.columns.widths[list(parents)])
+        of_users = replace(predictor.in_original_signs(of_inputs, sign, law), inputs=inputs).at_zero(n_variables)
+        conditionals[table.order[node]] = Conditional(of_users, law if sign > 0.0 else law.turned())
     return conditionals
 
 
@@ -241,7 +279,12 @@ def _add_confounded(
         children = [node for node, _ in families]
         loadings = loadings * table.signs[children]
         loadings *= np.sign(loadings[np.argmax(np.abs(loadings))])
-        given, nodes = _conditionals(found, list(families), networks, len(conditionals)), table.order[children]
+        winners: list[tuple[Winner, Law]] = []
+        for (_, parents), (response, fit) in zip(families, networks, strict=True):
+            inputs = np.array(parents, dtype=int)
+            network = NodeNetwork(inputs, scores.families.widths[inputs], fit.theta, fit.hidden_units)
+            winners.append((network, response.law))
+        given, nodes = _conditionals(found, list(families), winners, len(conditionals)), table.order[children]
         for node, loading in zip(nodes.tolist(), loadings.tolist(), strict=True):
             conditionals[node] = ConfoundedConditional(**vars(given[node]), loading=loading)
         order = np.argsort(nodes)

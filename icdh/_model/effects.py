@@ -165,7 +165,7 @@ def drawn(model: "StructuralModel", n_rows: int, rng: np.random.Generator) -> Ro
         hidden[[model.names.index(child) for child in cause.children]] = rng.standard_normal(n_rows)
     scaled = np.repeat(model.centre[:, np.newaxis], n_rows, axis=1)
     for node in model.causal_order():
-        noise[node] = model.noise[node].draw(n_rows, rng)
+        noise[node] = model.conditionals[node].draw_noise(n_rows, rng)
         scaled[node] = _natural(model, node, scaled, noise[node], hidden[node])
         values[node] = model.in_units(node, scaled[node])
     return Rows(values, scaled, noise, hidden)
@@ -173,7 +173,8 @@ def drawn(model: "StructuralModel", n_rows: int, rng: np.random.Generator) -> Ro
 
 def _natural(model: "StructuralModel", node: int, scaled: Floats, noise: Floats, hidden: Floats) -> Floats:
     """Return a variable given its causes, its noise and the value of its hidden cause, all of shape (M,)."""
-    return model.conditionals[node].draw(model.others_held(node, scaled), noise, hidden)
+    natural = model.conditionals[node].draw(model.others_held(node, scaled), noise, hidden)
+    return model.scaling.apply(model.in_units(node, natural), node) if node in model.grids else natural
 
 
 def abducted(model: "StructuralModel", values: Floats, scaled: Floats) -> Rows:

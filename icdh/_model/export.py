@@ -83,16 +83,17 @@ class _Response:
         drawn = self.model.conditionals[self.node].draw(values, np.ravel(noise), np.zeros(noise.size))
         return self.model.in_units(self.node, drawn)[:, np.newaxis]
 
-    def moments(self, rows: Floats, n_rows: int) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation, each of shape (n_rows,), given the causes, one a column."""
-        model = self.model
-        mean, scale = model.given_causes(self.node, self.given(rows, n_rows))
-        return model.scaling.undo(mean, self.node), scale * model.scaling.scale[self.node]
+    def noise_of(self, target: Floats, rows: Floats) -> Floats:
+        """Return the noise of observed values, both of shape (n_rows, 1), given the causes, one a column."""
+        model, observed = self.model, np.ravel(target).astype(np.float64)
+        values = self.given(rows, observed.size)
+        noise = model.conditionals[self.node].noise(model.scaled_variable(self.node, observed), values)
+        return np.full(target.shape, np.nan) if noise is None else noise[:, np.newaxis]
 
     def noise(self, n_rows: int) -> Floats:
         """Draw standardised noise, shape (n_rows, 1)."""
         seed = np.random.randint(2**31)  # noqa: NPY002 - all of DoWhy draws from numpy's global state
-        return self.model.noise[self.node].draw(n_rows, np.random.default_rng(seed))[:, np.newaxis]
+        return self.model.conditionals[self.node].draw_noise(n_rows, np.random.default_rng(seed))[:, np.newaxis]
 
 
 def _mechanisms(gcm: Foreign) -> tuple[Foreign, Foreign]:
@@ -131,8 +132,7 @@ def _mechanisms(gcm: Foreign) -> tuple[Foreign, Foreign]:
             return self.response.value(parent_samples, noise_samples)
 
         def estimate_noise(self, target_samples: Floats, parent_samples: Floats) -> Floats:
-            mean, scale = self.response.moments(parent_samples, len(parent_samples))
-            return ((np.ravel(target_samples) - mean) / np.where(scale > 0.0, scale, 1.0))[:, np.newaxis]
+            return self.response.noise_of(target_samples, parent_samples)
 
         def clone(self) -> "Effect":
             return Effect(*self.arguments)

@@ -23,21 +23,11 @@ import numpy as np
 
 from icdh import graphs
 from icdh._model.hidden import HiddenCause, is_confounded
-from icdh._node_model.law import (
-    Conditional,
-    ConstantLaw,
-    Empirical,
-    Gaussian,
-    Law,
-    NoCauses,
-    Noise,
-    NormalLaw,
-    Predictor,
-    Uniform,
-)
+from icdh._node_model.law import Conditional, ConstantLaw, Law, NoCauses, NormalLaw, Predictor
+from icdh._node_model.noise_density import Free, Gaussian, Noise, Student
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import LIBRARIES
-from icdh._table.kinds import KINDS
+from icdh._table.kinds import KINDS, MOST_DIGITS
 from icdh._table.transforms import TRANSFORMS
 from icdh._utils.arrays import Cells
 from icdh._utils.atomic import replace_on_success
@@ -49,7 +39,7 @@ if TYPE_CHECKING:
 
 Json: TypeAlias = Any  # what stands in JSON, demanded to be what is wanted before it is used
 
-FORMAT, VERSION = "icdh model", 3
+FORMAT, VERSION = "icdh model", 4
 CONTENT = "model.json"
 FLOATS, INTEGERS = "<f8", "<i8"
 # Subclass first: a datetime is a date, too.
@@ -60,12 +50,22 @@ SHAPES = {
     **dict.fromkeys(("offset", "scale", "centre"), "N"),
     **dict.fromkeys(("adjacency", "edge_probability", "direction_loss", "hidden_loss", "settled"), "NN"),
     **{"observed_range": "2N", "hidden": "rm", "w2": "m", "w3": "m", "theta": "t", "log_shares": "K", "levels": "K"},
-    **{"cuts": "c", "residuals": "M", "loadings": "c", "masses": "K", "log_odds": "K"},
+    **{
+        "cuts": "c",
+        "shares": "B",
+        "loadings": "c",
+        "masses": "K",
+        "log_odds": "K",
+        "knots": "k",
+        "bends": "k",
+        "observed": "k",
+    },
 }
 
 
 def _kinds() -> dict[object, dict[str, type]]:
     """Return the kinds of parts; they are looked up when needed because the node model loads compiled code."""
+    from icdh._node_model.additive import AdditivePredictor
     from icdh._node_model.categorical import LabelLaw
     from icdh._node_model.confounded import ConfoundedConditional
     from icdh._node_model.gaussian import GaussianLaw
@@ -82,6 +82,7 @@ def _kinds() -> dict[object, dict[str, type]]:
             "constant": NoCauses,
             "network": NetworkConditional,
             "node": NodeNetwork,
+            "additive": AdditivePredictor,
         },
         Law: {
             "constant": ConstantLaw,
@@ -91,7 +92,7 @@ def _kinds() -> dict[object, dict[str, type]]:
             "levels": LevelLaw,
             "labels": LabelLaw,
         },
-        Noise: {"gaussian": Gaussian, "empirical": Empirical, "uniform": Uniform},
+        Noise: {kind.name: kind for kind in (Gaussian, Student, Free)},
     }
 
 
@@ -313,9 +314,11 @@ def _check_model(model: "StructuralModel") -> None:
     """Demand that the parts of a model go together: what compiled code reads must be there."""
     N, absent = len(model.names), model.adjacency == 0.0
     _demand(0 < N == len(set(model.names)), "names do not name variables")
-    for what in ("conditionals", "noise"):
-        _demand(len(getattr(model, what)) == N, f"there are not {N} {what}")
-    _demand((model.scaling.scale > 0.0).all(), "a scale is not positive")
+    _demand(len(model.conditionals) == N, f"there are not {N} conditionals")
+    transforms = model.scaling.transforms
+    scales = [*model.scaling.scale.tolist(), *(transform.scale for transform in transforms.values())]
+    _demand(min(scales) > 0.0 and all(0 <= n < N for n in transforms), "a scale is not positive")
+    _demand({of.transform.kind for of in transforms.values()} <= {*TRANSFORMS}, "no such transform is known")
     graphs.causal_order(model.adjacency)
     shares = np.zeros(0) if model.edge_probability is None else model.edge_probability
     _demand(((shares >= 0.0) & (shares <= 1.0)).all(), "edge_probability does not hold probabilities")
@@ -326,20 +329,22 @@ def _check_model(model: "StructuralModel") -> None:
     _demand(model.column_transform in TRANSFORMS, "no such transform of columns is known")
     _demand(model.frame in ("", *LIBRARIES), "frame is no library of tables")
     _demand(
-        all(0 <= n < N for n in (*model.categories, *model.levels, *model.masses)), "labels are not those of variables"
+        all(0 <= n < N for n in (*model.categories, *model.levels, *model.masses, *model.grids)),
+        "labels are not those of variables",
     )
     for known in model.categories.values():
         n_different = len({*known.labels, *known.unseen})
         _demand(0 < len(known.labels) <= MOST_LABELS, "labels are too few or too many")
         _demand(n_different == len(known.labels + known.unseen), "labels repeat")
+    for grid in model.grids.values():
+        _demand(grid.step > 0 and 0 <= grid.digits <= MOST_DIGITS, "a grid has no steps")
+        _demand((np.diff(grid.observed) > 0.0).all(), "numbers of a grid do not ascend")
     for levels in model.levels.values():
         ascend = 1 < levels.size <= MOST_LABELS and (np.diff(levels) > 0.0).all()
         _demand(ascend, "levels do not ascend")
     n_labels = {n: len(known.labels) for n, known in model.categories.items() if not known.ordered}
     for n, part in enumerate(model.conditionals):
         _check_part(part, model, n, n_labels)
-    for fault in (fault for noise in model.noise for fault in noise.faults()):
-        raise _Damage(fault)
     children = [child for cause in model.hidden_causes for child in cause.children]
     given = dict(zip(model.names, model.conditionals, strict=True))
     confounded = {name for name, part in given.items() if is_confounded(part)}

@@ -4,12 +4,14 @@ For every variable of a DAG there is a distribution given its causes,
 
     Z_n = mean_n(Z) + scale_n(Z) E_n,
 
-on scaled data ``Z = (X - offset) / scale``; the E_n are independent, standard normal or distributed as the residuals.
+on scaled data; the E_n are independent, standard normal or of another density of mean zero. Scaled data are
+``(X - offset) / scale`` or a transform of these, see `icdh._table.table.Scaling`.
 A variable of labels, or of few ordered levels, has a probability for each of them given its causes instead.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -21,9 +23,10 @@ from icdh._model import effects as interventional
 from icdh._model import export
 from icdh._model import hidden as hidden_common
 from icdh._model.hidden import HiddenCause, is_confounded
-from icdh._node_model.law import SAME, Conditional, Noise, nearest
+from icdh._node_model.law import SAME, Conditional, nearest
 from icdh._table.categories import Categories
 from icdh._table.frames import frame_of, index_of
+from icdh._table.kinds import Grid
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 from icdh._utils.arrays import ByColumn, Floats, Foreign, Mask, Observations, RandomState, TableLike
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
@@ -71,9 +74,6 @@ class StructuralModel:
         One a variable. They may depend on more than the causes, weakly; see `sample`.
     centre : ndarray, shape (N,)
         The mean of the scaled data that the model was learned from; of labels the most frequent one.
-    noise : sequence of Noise
-        The distribution of the standardised noise of every variable; standard normal by default, of labels and levels
-        uniform.
     frame : str
         The library whose table the data came in, "pandas", "polars" or "pyarrow"; empty if it was an array.
     categories : dict of int to Categories
@@ -82,6 +82,8 @@ class StructuralModel:
         The values, in ascending order and in their units, of the variables that take few.
     masses : dict of int to ndarray
         The values, in their units, that have a probability of their own beside a density.
+    grids : dict of int to Grid
+        The grids, in their units, of the numbers that are recorded on one.
     about : dict
         How the model was made: ``estimator``, ``parameters``, ``n_observations``, ``versions``, all of it text and
         numbers. Empty if unknown.
@@ -122,7 +124,6 @@ class StructuralModel:
     adjacency: Floats
     conditionals: Sequence[Conditional]
     centre: Floats
-    noise: Sequence[Noise] = ()
     frame: str = ""
     about: About = field(default_factory=About)
     edge_probability: Floats | None = None
@@ -132,15 +133,11 @@ class StructuralModel:
     categories: dict[int, Categories] = field(default_factory=dict)
     levels: dict[int, Floats] = field(default_factory=dict)
     masses: dict[int, Floats] = field(default_factory=dict)
+    grids: dict[int, Grid] = field(default_factory=dict)
     kinds: list[str] | None = None
     column_transform: str = "none"
     observed_range: Floats | None = None
     hidden_causes: tuple[HiddenCause, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.noise:
-            noise = [given.noise_distribution() for given in self.conditionals]
-            object.__setattr__(self, "noise", noise)
 
     @classmethod
     def of(
@@ -152,7 +149,7 @@ class StructuralModel:
         levels: Mapping[int, Floats] | None = None,
         masses: Mapping[int, Floats] | None = None,
     ) -> "StructuralModel":
-        """Return the model learned from a table, with Gaussian noise.
+        """Return the model learned from a table.
 
         Parameters
         ----------
@@ -183,21 +180,6 @@ class StructuralModel:
             masses=dict(masses or {}),
             observed_range=np.array([table.values.min(axis=1), table.values.max(axis=1)]),
         )
-
-    def with_noise_of(self, values: Floats, rows: Mask | None = None) -> "StructuralModel":
-        """Return the model whose noise is distributed as the residuals of scaled observations, shape (N, M).
-
-        Parameters
-        ----------
-        values : ndarray, shape (N, M)
-            Scaled observations.
-        rows : ndarray of bool, shape (N, M), optional
-            The observations that count for each variable; by default, or if none does, all.
-        """
-        residuals = interventional.abducted(self, self.scaling.undo(values), values).noise
-        counts = np.ones(values.shape, dtype=bool) if rows is None else rows | ~rows.any(axis=1, keepdims=True)
-        noise = [given.noise_distribution(residuals[n, counts[n]]) for n, given in enumerate(self.conditionals)]
-        return replace(self, noise=noise)
 
     def with_edge_probability(self, edge_probability: ArrayLike) -> "StructuralModel":
         """Return the model with the probability of every edge, which summary and report show and `save` keeps.
@@ -266,7 +248,7 @@ class StructuralModel:
         return values
 
     def in_units(self, variable: int, scaled: Floats) -> Floats:
-        """Return natural values of a variable in its units, shape (M,); levels and point masses are so to the last bit.
+        """Return natural values of a variable in its units, shape (M,), on its grid, or among its levels.
 
         Parameters
         ----------
@@ -276,6 +258,8 @@ class StructuralModel:
             Its scaled values.
         """
         values = self.scaling.undo(scaled, variable)
+        if variable in self.grids:
+            values = self.grids[variable].nearest(values)
         for mass in self.masses.get(variable, ()):
             values[np.abs(scaled - self.scaling.apply(mass, variable)) <= SAME] = mass
         levels = self.levels.get(variable)
@@ -302,17 +286,10 @@ class StructuralModel:
             raise ValueError(f"do sets {self.names[variable]!r} to values far beyond those that fit saw; check units")
         return scaled
 
-    def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return mean and scale of every variable at scaled observations ``values``, all of shape (N, M)."""
-        mean, scale = np.empty(values.shape), np.empty(values.shape)
-        for n, conditional in enumerate(self.conditionals):
-            mean[n], scale[n] = conditional.mean_and_scale(values)
-        return mean, scale
+    def moments(self, node: int, values: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of one variable in its units, each of shape (M,), at scaled observations.
 
-    def given_causes(self, node: int, values: Floats) -> tuple[Floats, Floats]:
-        """Return mean and scale of one variable given its causes alone, each of shape (M,), at scaled observations.
-
-        Other inputs of its conditional are held at their means.
+        Of labels these are the most probable one, and the total probability of the others.
 
         Parameters
         ----------
@@ -321,7 +298,12 @@ class StructuralModel:
         values : ndarray, shape (N, M)
             Scaled observations.
         """
-        return self.conditionals[node].mean_and_scale(self.others_held(node, values))
+        conditional = self.conditionals[node]
+        if node in self.scaling.transforms:
+            undo = partial(self.scaling.undo, variable=node)
+            return conditional.law.moments_of(undo, conditional.outputs(values))
+        mean, deviation = conditional.mean_and_scale(values)
+        return self.scaling.undo(mean, node), deviation * self.scaling.scale[node]
 
     def others_held(self, node: int, values: Floats) -> Floats:
         """Return scaled observations with the inputs of a conditional that are not causes held at their means.
@@ -361,8 +343,8 @@ class StructuralModel:
         ValueError, TypeError
             If X does not have the columns of ``fit`` or holds anything but finite numbers.
         """
-        mean, _ = self.mean_and_scale(self.scaled(X))
-        return self._given_back(self.scaling.undo(mean), X)
+        values = self.scaled(X)
+        return self._given_back(np.array([self.moments(node, values)[0] for node in range(len(values))]), X)
 
     def predict_scale(self, X: TableLike) -> Observations:
         """Return the standard deviation of every variable given its causes, in the units of X.
@@ -370,8 +352,9 @@ class StructuralModel:
         For a categorical variable it is the probability of any but the most probable label.
         Parameters, shape of the result and errors are those of `predict`.
         """
-        _, scale = self.mean_and_scale(self.scaled(X))
-        return self._given_back(scale * self.scaling.scale[:, np.newaxis], X, of_labels=False)
+        values = self.scaled(X)
+        spread = np.array([self.moments(node, values)[1] for node in range(len(values))])
+        return self._given_back(spread, X, of_labels=False)
 
     def residuals(self, X: TableLike) -> Observations:
         """Return the standardised residuals, (X - mean) / standard deviation: standard normal if the model holds.
@@ -444,7 +427,7 @@ class StructuralModel:
         return -self.nll(values) - float((dense * np.log(self.scaling.scale)).sum())
 
     def nll(self, values: Floats, rows: Mask | None = None) -> float:
-        """Return the negative log-likelihood of scaled observations, shape (N, M), as a density of these.
+        """Return the negative log-likelihood of scaled observations, shape (N, M), as a density before transforms.
 
         Parameters
         ----------
@@ -458,6 +441,8 @@ class StructuralModel:
             if is_confounded(conditional):
                 continue
             nats = -conditional.log_density(values[n], values)
+            if n in self.scaling.transforms:
+                nats -= np.where(conditional.law.has_density(values[n]), self.scaling.log_slope(values[n], n), 0.0)
             total += mean_of_counted(nats, None if rows is None else rows[n])
         return total
 

@@ -20,18 +20,19 @@ MacKay, "Bayesian interpolation", Neural Computation 4 (1992).
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from icdh._node_model._additive_kernels import fit_smooths
 from icdh._node_model._kernels import VARIANCE_FLOOR
-from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
-from icdh._node_model.gaussian import LEAST_ROWS, RESOLVED, GaussianResponse
-from icdh._node_model.network import intercepts, n_weights
-from icdh._utils.arrays import Floats
+from icdh._node_model.gaussian import LEAST_ROWS, RESOLVED, GaussianResponse, LinearFit
+from icdh._node_model.law import Law
+from icdh._node_model.network import network_inputs
+from icdh._utils.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,6 @@ class Tuning:
     choice_cost: float = 3.0  # nats of a family and of a smooth: chance must not choose the model
     smooth_cost: float = 0.5  # nats of a family and of a smooth: chance must not choose the model
     most_rows: int = 2000  # of more a network can tell that functions are not joint; splines are nine times the table
-    curve_units: int = 20  # hidden units that draw the function of one cause
-    least_width: float = 1e-3  # of a unit, in standard deviations of the cause
-    curve_overlap: float = 1.5  # width of a unit over the distance to its neighbours
 
 
 TUNING = Tuning()
@@ -92,6 +90,101 @@ class Splines(NamedTuple):
         """Return line and splines at values of shape (n,), shape (1 + s, n)."""
         bent: Floats = self.weights[:, :-2] @ _cubes(self.knots, values)
         return bent + np.outer(self.weights[:, -2], values) + self.weights[:, -1:]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A function of one network input, slope x + sum_k bends_k |x - knots_k|^3, that is a line beyond the knots.
+
+    Attributes
+    ----------
+    knots, bends : ndarray, shape (k,)
+        Where the third derivative jumps, and by how much; none of a line.
+    slope : float
+        That of the line.
+    """
+
+    knots: Floats
+    bends: Floats
+    slope: float
+
+    def at(self, values: Floats) -> Floats:
+        """Return its values, shape (n,)."""
+        if not self.knots.size:
+            return self.slope * values
+        inside = np.clip(values, self.knots.min(), self.knots.max())
+        distances = inside - self.knots[:, np.newaxis]
+        tangents = np.where(values == inside, 0.0, 3.0 * (self.bends @ (distances * np.abs(distances))))
+        curve: Floats = self.slope * values + self.bends @ _cubes(self.knots, inside) + tangents * (values - inside)
+        return curve
+
+    def turned(self, of_input: float, of_output: float) -> "Curve":
+        """Return the curve of an input times one sign, its values times another."""
+        return Curve(of_input * self.knots, of_output * self.bends, of_input * of_output * self.slope)
+
+
+@dataclass(frozen=True)
+class AdditivePredictor:
+    """A mean that is a sum of functions of one network input each, and one variance: an additive or a linear model.
+
+    Attributes
+    ----------
+    inputs : ndarray of int, shape (p,)
+        The parents.
+    widths : ndarray of int, shape (p,)
+        How many network inputs every parent is: one for a number, K for K categories.
+    curves : tuple of Curve
+        One a network input.
+    intercept : float
+        What is added to their sum.
+    variance : float
+        v.
+    """
+
+    inputs: Integers
+    widths: Integers
+    curves: tuple[Curve, ...]
+    intercept: float
+    variance: float
+
+    @classmethod
+    def linear(cls, inputs: Integers, widths: Integers, fit: LinearFit, x: Floats) -> "AdditivePredictor":
+        """Return a linear model, given its fit to network inputs x, shape (q, n)."""
+        curves = tuple(Curve(np.zeros(0), np.zeros(0), slope) for slope in fit.slopes.tolist())
+        return cls(inputs, widths, curves, float(fit.mean.mean() - fit.slopes @ x.mean(axis=1)), fit.variance)
+
+    def predict(self, values: Floats, law: Law) -> Floats:
+        """Return mean and log-variance, shape (2, M), given all variables, one a row, shape (N, M)."""
+        return self.outputs(network_inputs(values, self.inputs, self.widths), law)
+
+    def outputs(self, x: Floats, law: Law) -> Floats:
+        """Return mean and log-variance, shape (2, M), given the network inputs x, one a row."""
+        mean = np.full(x.shape[1], self.intercept)
+        for curve, row in zip(self.curves, x, strict=True):
+            mean += curve.at(row)
+        return np.array([mean, np.full(mean.size, math.log(self.variance - VARIANCE_FLOOR))])
+
+    def in_original_signs(self, signs: Floats, sign: float, law: Law) -> "AdditivePredictor":
+        """Return the predictor of ``sign * y`` given ``signs * x``, when this one is of y given x."""
+        curves = zip(self.curves, signs.tolist(), strict=True)
+        turned = tuple(curve.turned(of_input, sign) for curve, of_input in curves)
+        return replace(self, curves=turned, intercept=sign * self.intercept)
+
+    def at_zero(self, n_variables: int) -> "AdditivePredictor":
+        """Return the predictor of the inputs below ``n_variables`` alone, those from there on held at zero."""
+        kept = self.inputs < n_variables
+        of_inputs = np.repeat(kept, self.widths)
+        held = sum(float(self.curves[k].at(np.zeros(1))[0]) for k in np.flatnonzero(~of_inputs).tolist())
+        curves = tuple(self.curves[k] for k in np.flatnonzero(of_inputs).tolist())
+        intercept = self.intercept + held
+        return replace(self, inputs=self.inputs[kept], widths=self.widths[kept], curves=curves, intercept=intercept)
+
+    def faults(self, law: Law, widths: Sequence[int]) -> Iterator[str]:
+        """Yield what contradicts itself, the law, or how many network inputs every parent is."""
+        if self.widths.tolist() != list(widths) or self.widths.sum() != len(self.curves):
+            yield "inputs lack their curves"
+        if law.n_outputs != 2 or not self.variance > VARIANCE_FLOOR:
+            yield "an additive model has no variance, or a law of other outputs"
 
 
 class AdditiveFit(NamedTuple):
@@ -174,37 +267,25 @@ class AdditiveModels:
         cost += TUNING.choice_cost + TUNING.smooth_cost * (int(owner.max()) + 1)
         return AdditiveFit(variance, cost, [coefficients[part] for part in parts])
 
-    def network(self, family: Family, like: NodeFit) -> NodeFit:
-        """Return a network that computes what the additive model of a family does.
+    def predictor(self, family: Family) -> "AdditivePredictor":
+        """Return the additive model of a family as what a fitted model keeps.
 
-        Every cause has hidden units of its own, steps along its values, which draw its function.
-
-        Parameters
-        ----------
-        family : tuple
-            The node and its parents.
-        like : NodeFit
-            Its fit, of which the network keeps all but the weights.
+        Raises
+        ------
+        TypeError
+            If it has none.
         """
-        x, fit = self.families.data(family)[0], self.fit(family)
-        p, m = len(x), TUNING.curve_units
+        fit, inputs = self.fit(family), self.families.inputs_of(family[1])
         if fit is None:
-            return like
-        theta = np.zeros(n_weights(p, p * m))
-        b2, b3 = intercepts(p, p * m)
-        first, outputs = theta[:b2].reshape(p + 1, p, m), theta[b2 + 1 : b3].reshape(p, m)
-        for k, (column, of_column) in enumerate(zip(self._columns_of(family), fit.coefficients, strict=True)):
-            ordered, curve = np.sort(x[k]), of_column @ column
-            centres = np.sort(np.append(_quantiles(ordered, m // 2), np.linspace(ordered[0], ordered[-1], m // 2)))
-            width = np.maximum(TUNING.curve_overlap * np.gradient(centres), TUNING.least_width)
-            first[k, k], first[p, k] = 1.0 / width, -centres / width
-            units = np.tanh((x[k] - centres[:, np.newaxis]) / width[:, np.newaxis])
-            shape = units.mean(axis=1)
-            outputs[k] = np.linalg.lstsq((units - shape[:, np.newaxis]).T, curve, rcond=1e-6)[0]
-            theta[b2] -= shape @ outputs[k]
-        theta[b2] += self._response(family[0]).centre.mean()
-        theta[b3] = math.log(fit.variance - VARIANCE_FLOOR)
-        return like._replace(theta=theta, hidden_units=p * m)
+            raise TypeError(f"variable {family[0]} has no additive model")
+        intercept, curves = float(self._response(family[0]).centre.mean()), []
+        for row, values, coefficients in zip(inputs, self.families.data(family)[0], fit.coefficients, strict=True):
+            splines = self._splines_of(row)
+            *bends, slope, constant = (coefficients @ splines.weights).tolist()
+            intercept += constant - float(coefficients @ splines.at(values).mean(axis=1))
+            curves.append(Curve(splines.knots, np.array(bends), slope))
+        parents = np.array(family[1], dtype=int)
+        return AdditivePredictor(parents, self.families.widths[parents], tuple(curves), intercept, fit.variance)
 
     def _mean(self, family: Family, fit: AdditiveFit) -> Floats:
         of_causes = zip(fit.coefficients, self._columns_of(family), strict=True)

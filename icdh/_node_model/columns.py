@@ -20,7 +20,7 @@ from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response
 from icdh._table.kinds import DECLARABLE
-from icdh._table.transforms import fit_transform, is_heavy_tailed, normal_scores
+from icdh._table.transforms import Rescaled, Transform, fit_transform, is_heavy_tailed, normal_scores
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.entropy import cells, places
 
@@ -38,8 +38,8 @@ class Column(NamedTuple):
         K.
     masses : sequence of float
         The values of a number that have a probability of their own.
-    transform : {"none", "log", "yeo-johnson"}
-        What is applied to a number.
+    transform : {"none", "log", "yeo-johnson"}, or Rescaled
+        What is applied to a number; fitted to its values, if this is a name.
     rng : Generator
         Draws places in the cells of a grid.
     """
@@ -47,7 +47,7 @@ class Column(NamedTuple):
     values: Floats
     n_categories: int
     masses: Sequence[float]
-    transform: str
+    transform: str | Rescaled
     rng: np.random.Generator
 
 
@@ -63,13 +63,16 @@ class Reading(NamedTuple):
     log_jacobian : float
         Log-likelihood of the values of the column minus that of the response.
     exact : bool
-        Whether neither transform nor cells change it.
+        Whether it is a function of the values alone, which `transform` gives.
+    transform : Rescaled, optional
+        What was applied to a number; None if nothing was.
     """
 
     causes: Floats
     response: Response
     log_jacobian: float = 0.0
     exact: bool = True
+    transform: Rescaled | None = None
 
 
 def read_labels(column: Column) -> Reading:
@@ -98,7 +101,9 @@ class Columns(NamedTuple):
         Log-likelihood, in nats, of the original values minus that of ``responses``, for each column; minus the cost of
         the transform's parameter.
     exact : ndarray of bool, shape (N,)
-        Which columns are categorical, ordinal, or continuous and not transformed.
+        Which columns are functions of their values alone, and neither spread over cells nor replaced by ranks.
+    transforms : list
+        The fitted transform of every column, a `Rescaled`; None of those that are not transformed.
     """
 
     causes: Floats
@@ -106,6 +111,7 @@ class Columns(NamedTuple):
     responses: list[Response]
     log_jacobians: Floats
     exact: Mask
+    transforms: list[Rescaled | None]
 
     @property
     def log_jacobian(self) -> float:
@@ -120,7 +126,7 @@ class Columns(NamedTuple):
         return np.outer(ordered & ~binary, binary)
 
     def are_exact(self, family: tuple[int, tuple[int, ...]]) -> bool:
-        """Return whether node and parents are neither transformed nor spread over cells."""
+        """Return whether node and parents are functions of their values alone."""
         node, parents = family
         return bool(self.exact[[node, *parents]].all())
 
@@ -142,7 +148,7 @@ class Columns(NamedTuple):
 def columns_of(
     values: Floats,
     kinds: Sequence[str],
-    transform: str = "none",
+    transform: "str | Sequence[Rescaled | None]" = "none",
     random_state: int = 0,
     n_categories: Sequence[int] | None = None,
     masses: Sequence[Sequence[float]] | None = None,
@@ -155,8 +161,8 @@ def columns_of(
         The standardised table, one variable a row; categories as 0 ... K - 1.
     kinds : sequence of str
         "continuous", "gridded", "ordinal", "binary" or "categorical", one a variable; see `Table.kinds`.
-    transform : {"none", "log", "yeo-johnson"}
-        What is applied to continuous and gridded columns.
+    transform : {"none", "log", "yeo-johnson"}, or sequence
+        What is applied to continuous and gridded columns; or the fitted transform of every column.
     random_state : int
         Draws places in the cells.
     n_categories : sequence of int, optional
@@ -168,7 +174,8 @@ def columns_of(
     for k, (column, kind) in enumerate(zip(values, kinds, strict=True)):
         K = int(column.max()) + 1 if n_categories is None else n_categories[k]
         rng = np.random.default_rng([random_state, k])
-        readings.append(READERS[kind](Column(column, K, masses[k] if masses else (), transform, rng)))
+        of_column = transform if isinstance(transform, str) else transform[k] or "none"
+        readings.append(READERS[kind](Column(column, K, masses[k] if masses else (), of_column, rng)))
     widths = np.array([len(reading.causes) for reading in readings], dtype=np.int64)
     return Columns(
         np.vstack([reading.causes for reading in readings]),
@@ -176,6 +183,7 @@ def columns_of(
         [reading.response for reading in readings],
         np.array([reading.log_jacobian for reading in readings]),
         np.array([reading.exact for reading in readings]),
+        [reading.transform for reading in readings],
     )
 
 
@@ -203,29 +211,36 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
         response = GaussianResponse.over_cells(low, high, samples) if gridded else GaussianResponse.exact(values)
         return Reading(response.samples[0][np.newaxis], response)
 
-    chosen, slope, price = None, 0.0, 0.0
+    rescaled = transform if isinstance(transform, Rescaled) else None
+    chosen, slope, price = Transform() if rescaled is None else rescaled.transform, 0.0, 0.0
     if transform != "none":
-        chosen = fit_transform(transform, samples[0], low=min(low.min(), values.min()))
+        if isinstance(transform, str):
+            chosen = fit_transform(transform, samples[0], low=min(low.min(), values.min()))
         slope = float(np.mean([chosen.log_slope(sample) for sample in samples]))
         price = 0.5 * np.log(rows.size)
-
-    def moved(x: Floats) -> Floats:
-        return x if chosen is None else chosen.apply(x)
-
-    first = moved(samples[0])
-    mean, deviation = first.mean(), first.std() or 1.0
-    low, high, *samples = ((moved(x) - mean) / deviation for x in (low, high, *samples))
+    first = chosen.apply(samples[0])
+    mean, deviation = float(first.mean()), float(first.std() or 1.0)
+    if without and rescaled is not None:
+        mean, deviation = rescaled.offset, rescaled.scale
+    low, high, *samples = ((chosen.apply(x) - mean) / deviation for x in (low, high, *samples))
     gain = float(rows.size * (slope - np.log(deviation)) - price)
     response = GaussianResponse.over_cells(low, high, samples) if gridded else GaussianResponse.exact(samples[0])
     if without:
-        return Reading(samples[0][np.newaxis], response, gain, exact=False)
-    cause = moved(values)
+        return Reading(samples[0][np.newaxis], response, gain, transform=Rescaled(chosen, 1.0, mean, deviation))
+    cause = chosen.apply(values)
     cause[rows] = first
+    if transform == "none":
+        standard, offset, scale = (cause - cause.mean()) / cause.std(), 0.0, 1.0
+    else:
+        offset, scale = (cause.mean(), cause.std()) if rescaled is None else (rescaled.offset, rescaled.scale)
+        standard = (cause - offset) / scale
+        rescaled = Rescaled(chosen, 1.0, float(offset), float(scale))
     everywhere = np.zeros(values.size, dtype=np.int64)
     everywhere[rows] = np.arange(rows.size)  # what stands at point masses is not read
-    at_masses = moved(np.array(column.masses))
-    with_masses = PointMassResponse(masses, response.take(everywhere), at_masses, float(mean), float(deviation))
-    return Reading(((cause - cause.mean()) / cause.std())[np.newaxis], with_masses, gain, exact=transform == "none")
+    at_masses = (chosen.apply(np.array(column.masses)) - offset) / scale
+    place = float((mean - offset) / scale), float(deviation / scale)
+    with_masses = PointMassResponse(masses, response.take(everywhere), at_masses, *place)
+    return Reading(standard[np.newaxis], with_masses, gain, transform=rescaled)
 
 
 READERS: dict[str, Callable[[Column], Reading]] = {

@@ -24,7 +24,7 @@ import numpy as np
 
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Family
-from icdh._node_model.law import Conditional, Gaussian, Noise
+from icdh._node_model.law import Conditional
 from icdh._node_model.response import Response
 from icdh._utils.arrays import Floats
 from icdh._utils.density import pointwise_nll
@@ -100,10 +100,6 @@ class ConfoundedConditional(Conditional):
         return (observed - mean) / scale
 
     noise = standardised
-
-    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
-        """Return the standard normal distribution: no row tells the noise exactly."""
-        return Gaussian()
 
     def posterior_with(
         self, children: "Sequence[ConfoundedConditional]", observed: Floats, values: Floats

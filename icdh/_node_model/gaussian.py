@@ -48,7 +48,7 @@ RESOLVED = 1e-10  # eigenvalue of the correlations of causes: smaller ones are r
 
 @dataclass(frozen=True)
 class GaussianLaw(NormalLaw):
-    """A number with Gaussian noise; the outputs are mean and log-variance."""
+    """A number, mean + scale E; the outputs are mean and log-variance."""
 
     def network_outputs(self, theta: Floats, hidden: Floats) -> Floats:
         """Return mean and log-variance, shape (2, n), given the hidden units, shape (m, n)."""
@@ -56,8 +56,8 @@ class GaussianLaw(NormalLaw):
         fill_outputs(hidden, theta, outputs)
         return outputs
 
-    def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation."""
+    def location_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return mean and scale."""
         variance = np.empty(outputs.shape[1])
         fill_variance(outputs[1], variance)
         return outputs[0], np.sqrt(variance)
@@ -167,11 +167,14 @@ class LinearFit(NamedTuple):
         v.
     evidence : float
         The negative log evidence in nats; infinite with fewer than ten observations for each weight.
+    slopes : ndarray, shape (p,)
+        What one unit of each cause adds to the mean.
     """
 
     mean: np.ndarray
     variance: float
     evidence: float
+    slopes: np.ndarray
 
 
 def fit_linear(x: np.ndarray, response: GaussianResponse) -> LinearFit:
@@ -186,16 +189,19 @@ def fit_linear(x: np.ndarray, response: GaussianResponse) -> LinearFit:
     """
     n, values = x.shape[1], response.centre
     causes = x - x.mean(axis=1, keepdims=True)
-    causes /= np.maximum(np.sqrt(np.square(causes).sum(axis=1, keepdims=True)), np.finfo(float).tiny)
+    sizes_of_causes = np.maximum(np.sqrt(np.square(causes).sum(axis=1, keepdims=True)), np.finfo(float).tiny)
+    causes /= sizes_of_causes
     sizes, directions = np.linalg.eigh(causes @ causes.T)
     resolved = sizes > RESOLVED
     directions, sizes = directions[:, resolved], sizes[resolved]
-    mean = values.mean() + (directions / sizes @ (directions.T @ (causes @ values))) @ causes
+    slopes = directions / sizes @ (directions.T @ (causes @ values))
+    mean = values.mean() + slopes @ causes
+    slopes = slopes / sizes_of_causes[:, 0]
     squares = np.square(values - mean) + response.spread
     variance = max(float(squares.mean()), 2.0 * VARIANCE_FLOOR)
     rank = sizes.size
     if n < LEAST_ROWS * (rank + 2):
-        return LinearFit(mean, variance, math.inf)
+        return LinearFit(mean, variance, math.inf, slopes)
     objective = 0.5 * (float(squares.sum()) / variance + n * math.log(variance))
     log_determinant = math.log(n / variance) + math.log(n / 2)
-    return LinearFit(mean, variance, objective + 0.5 * log_determinant + 0.5 * rank * math.log(n))
+    return LinearFit(mean, variance, objective + 0.5 * log_determinant + 0.5 * rank * math.log(n), slopes)

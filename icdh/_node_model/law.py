@@ -12,90 +12,18 @@ Dunn, Smyth: "Randomized quantile residuals", J. Computational and Graphical Sta
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
 
+from icdh._node_model.noise_density import Gaussian, Noise
 from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.density import pointwise_nll
 
 SAME = 1e-6  # standard deviations of a column within which a value is a point mass: searches see single precision
+N_NODES = 20  # of a quadrature; further ones are where the distribution function is one
 EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
-
-
-class Noise(Protocol):
-    """A distribution to draw from.
-
-    Attributes
-    ----------
-    is_estimated : bool
-        Whether it has the shape of residuals.
-    """
-
-    is_estimated: ClassVar[bool]
-
-    def draw(self, size: int, rng: np.random.Generator) -> Floats:
-        """Return independent draws, shape (size,)."""
-        ...
-
-    def faults(self) -> Iterator[str]:
-        """Yield what contradicts itself."""
-        ...
-
-
-@dataclass(frozen=True)
-class Gaussian:
-    """The standard normal distribution."""
-
-    is_estimated: ClassVar[bool] = False
-
-    def draw(self, size: int, rng: np.random.Generator) -> Floats:
-        """Return independent draws, shape (size,)."""
-        return rng.standard_normal(size)
-
-    def faults(self) -> Iterator[str]:
-        """Yield nothing."""
-        yield from ()
-
-
-@dataclass(frozen=True)
-class Empirical:
-    """The distribution of a sample: every value is as likely as it was frequent.
-
-    Attributes
-    ----------
-    residuals : ndarray, shape (M,)
-        The sample, in ascending order: standardised residuals of a fit.
-    """
-
-    residuals: Floats
-    is_estimated: ClassVar[bool] = True
-
-    def draw(self, size: int, rng: np.random.Generator) -> Floats:
-        """Return independent draws, shape (size,)."""
-        return self.residuals[rng.integers(self.residuals.size, size=size)]
-
-    def faults(self) -> Iterator[str]:
-        """Yield what contradicts itself."""
-        if not self.residuals.size:
-            yield "residuals are missing"
-
-
-@dataclass(frozen=True)
-class Uniform:
-    """The uniform distribution on [0, 1], for labels."""
-
-    is_estimated: ClassVar[bool] = False
-
-    def draw(self, size: int, rng: np.random.Generator) -> Floats:
-        """Return independent draws, shape (size,)."""
-        return rng.random(size)
-
-    def faults(self) -> Iterator[str]:
-        """Yield nothing."""
-        yield from ()
 
 
 def nearest(levels: Floats, values: Floats) -> Integers:
@@ -145,6 +73,10 @@ class Law(ABC):
         Of labels these are the most probable one, and the total probability of the others.
         """
 
+    def moments_of(self, function: Callable[[Floats], Floats], outputs: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of a function of the values, each of shape (M,), given the outputs."""
+        return self.mean_and_scale(outputs)
+
     @abstractmethod
     def draw(self, outputs: Floats, noise: Floats) -> Floats:
         """Return values, shape (M,), given the outputs, shape (o, M), and the noise, shape (M,)."""
@@ -153,9 +85,18 @@ class Law(ABC):
     def noise(self, observed: Floats, outputs: Floats) -> Floats | None:
         """Return the noise of observed values, shape (M,); None if they do not determine it."""
 
-    @abstractmethod
-    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
-        """Return the distribution of the noise, by default that of the likelihood; given residuals, theirs."""
+    def draw_noise(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws of the noise, shape (size,), which is uniform where values have a probability."""
+        return rng.random(size)
+
+    @property
+    def density(self) -> "NormalLaw | None":
+        """The law of the values that have a density; None if none has."""
+        return None
+
+    def with_noise(self, noise: Noise) -> "Law":
+        """Return the law under another distribution of the noise, if values have a density."""
+        return self
 
     @abstractmethod
     def standardised(self, observed: Floats, outputs: Floats) -> Floats:
@@ -219,8 +160,15 @@ class Law(ABC):
 
 @dataclass(frozen=True)
 class NormalLaw(Law):
-    """A number with Gaussian noise; the outputs are mean and standard deviation."""
+    """A number, mean + scale E; the outputs are mean and scale.
 
+    Attributes
+    ----------
+    errors : Noise
+        The distribution of E; standard normal by default.
+    """
+
+    errors: Noise = field(default_factory=Gaussian)
     odd = (0,)
     has_mean = True
     value = "value"
@@ -230,10 +178,15 @@ class NormalLaw(Law):
         """Two."""
         return 2
 
+    def location_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return mean and scale, each of shape (M,)."""
+        return outputs[0], outputs[1]
+
     def log_density(self, observed: Floats, outputs: Floats) -> Floats:
         """Return the log-density of values."""
-        with np.errstate(over="ignore"):
-            return -pointwise_nll(observed, *self.mean_and_scale(outputs))
+        _, scale = self.location_and_scale(outputs)
+        log_density: Floats = self.errors.log_density(self.noise(observed, outputs)) - np.log(scale)
+        return log_density
 
     def has_density(self, observed: Floats) -> Mask:
         """Return that all values have a density."""
@@ -241,40 +194,56 @@ class NormalLaw(Law):
 
     def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation."""
-        return outputs[0], outputs[1]
+        mean, scale = self.location_and_scale(outputs)
+        return mean, self.errors.deviation * scale
 
-    def draw(self, outputs: Floats, noise: Floats) -> Floats:
+    def moments_of(self, function: Callable[[Floats], Floats], outputs: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of a function of the values, by Gauss-Hermite quadrature."""
+        from scipy.special import ndtr
+
+        nodes, weights = np.polynomial.hermite_e.hermegauss(N_NODES)
+        values = [function(self.draw(outputs, noise)) for noise in self.errors.quantile(ndtr(nodes)).tolist()]
+        mean = weights @ values / weights.sum()
+        return mean, np.sqrt(weights @ np.square(values - mean) / weights.sum())
+
+    def draw(self, outputs: Floats, noise: Floats | float) -> Floats:
         """Return values given their noise."""
-        mean, scale = self.mean_and_scale(outputs)
+        mean, scale = self.location_and_scale(outputs)
         return mean + scale * noise
 
-    def noise(self, observed: Floats, outputs: Floats) -> Floats:
-        """Return the noise of observed values."""
-        return self.standardised(observed, outputs)
+    def draw_noise(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws of E."""
+        return self.errors.draw(size, rng)
 
-    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
-        """Return the standard normal distribution or, given residuals, theirs."""
-        return Gaussian() if residuals is None else Empirical(np.sort(residuals))
+    def noise(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return E of observed values; of a constant, how far a row is from it."""
+        mean, scale = self.location_and_scale(outputs)
+        return (observed - mean) / np.where(scale > 0.0, scale, 1.0)
+
+    @property
+    def density(self) -> "NormalLaw":
+        """The law itself."""
+        return self
+
+    def with_noise(self, noise: Noise) -> "NormalLaw":
+        """Return the law under another distribution of E."""
+        return replace(self, errors=noise)
 
     def standardised(self, observed: Floats, outputs: Floats) -> Floats:
         """Return residuals of mean 0 and variance 1."""
-        mean, scale = self.mean_and_scale(outputs)
-        return (observed - mean) / np.where(scale > 0.0, scale, 1.0)  # of a constant, how far a row is from it
+        return self.noise(observed, outputs) / self.errors.deviation
 
     def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
         """Return the distribution function at observed values."""
-        from scipy.special import ndtr
-
-        share: Floats = ndtr(self.standardised(observed, outputs))
-        return share
+        return self.errors.distribution(self.noise(observed, outputs))
 
     def turned(self) -> "NormalLaw":
-        """Return the law itself."""
-        return self
+        """Return the law of minus the variable."""
+        return replace(self, errors=self.errors.turned())
 
     def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
-        """Yield nothing."""
-        yield from ()
+        """Yield what contradicts itself."""
+        yield from self.errors.faults()
 
 
 @dataclass(frozen=True)
@@ -331,10 +300,6 @@ class DiscreteLaw(Law):
     def noise(self, observed: Floats, outputs: Floats) -> None:
         """Return None: values do not determine their noise."""
         return None
-
-    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
-        """Return the uniform distribution."""
-        return Uniform()
 
     def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
         """Return places drawn evenly between the distribution function below observed values and at them."""
@@ -425,9 +390,9 @@ class Conditional:
         """Return the noise of values, shape (M,), given all variables; None if it is not determined."""
         return self.law.noise(observed, self.outputs(values))
 
-    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
-        """Return the distribution of the noise; see `Law.noise_distribution`."""
-        return self.law.noise_distribution(residuals)
+    def draw_noise(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws of the noise, shape (size,); see `Law.draw_noise`."""
+        return self.law.draw_noise(size, rng)
 
     def standardised(self, observed: Floats, values: Floats) -> Floats:
         """Return residuals, shape (M,), given all variables; see `Law.standardised`."""

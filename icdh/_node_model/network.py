@@ -93,6 +93,22 @@ def indicators(codes: Floats | Integers, n_categories: int) -> Floats:
     return members
 
 
+def network_inputs(values: Floats, parents: Integers, widths: Integers) -> Floats:
+    """Return the network inputs that parents are, one a number or category, given all variables, shape (N, M).
+
+    Parameters
+    ----------
+    values : ndarray, shape (N, M)
+        The variables, one a row.
+    parents, widths : ndarray of int, shape (p,)
+        The parents, and how many inputs each is.
+    """
+    if (widths == 1).all():
+        return values[parents]
+    parts = zip(values[parents], widths, strict=True)
+    return np.vstack([part if width == 1 else indicators(part, width) for part, width in parts])
+
+
 @dataclass(frozen=True)
 class NodeNetwork:
     """A fitted network of a node: the outputs of its law given its parents.
@@ -114,16 +130,22 @@ class NodeNetwork:
     theta: Floats
     hidden_units: int
 
-    def network_inputs(self, values: Floats) -> Floats:
-        """Return the network's inputs, one a number or category, given all variables, one a row, shape (N, M)."""
-        if (self.widths == 1).all():
-            return values[self.inputs]
-        parts = zip(values[self.inputs], self.widths, strict=True)
-        return np.vstack([part if width == 1 else indicators(part, width) for part, width in parts])
-
     def predict(self, values: Floats, law: Law) -> Floats:
         """Return the outputs of a law, shape (o, M), given all variables, one a row, shape (N, M)."""
-        return network_outputs(self.theta, self.network_inputs(values), self.hidden_units, law)
+        return self.outputs(network_inputs(values, self.inputs, self.widths), law)
+
+    def outputs(self, x: Floats, law: Law) -> Floats:
+        """Return the outputs of a law, shape (o, M), given the network inputs x, one a row."""
+        return network_outputs(self.theta, x, self.hidden_units, law)
+
+    def in_original_signs(self, signs: Floats, sign: float, law: Law) -> "NodeNetwork":
+        """Return the network of ``sign * y`` given ``signs * x``, when this one is of y given x."""
+        theta = self.theta.copy()
+        theta[: len(signs) * self.hidden_units] *= np.repeat(signs, self.hidden_units)
+        intercepts = law.intercepts(len(signs), self.hidden_units)
+        for output in law.odd:
+            theta[intercepts[output] : intercepts[output] + self.hidden_units + 1] *= sign
+        return replace(self, theta=theta)
 
     def at_zero(self, n_variables: int) -> "NodeNetwork":
         """Return the network of the inputs below ``n_variables`` alone, those from there on held at zero."""
@@ -147,14 +169,3 @@ class NodeNetwork:
 def network_outputs(theta: Floats, x: Floats, hidden_units: int, law: Law) -> Floats:
     """Return the outputs of a law, shape (o, n), at the parents' values x (p, n), one parent a row."""
     return law.network_outputs(theta, hidden_units_of(theta, x, hidden_units))
-
-
-def in_original_signs(theta: Floats, hidden_units: int, signs: Floats, sign: float, law: Law) -> Floats:
-    """Return the weights of the law of ``sign * y`` given ``signs * x``, when theta's are of y given x."""
-    flipped = theta.copy()
-    inputs = len(signs) * hidden_units
-    flipped[:inputs] *= np.repeat(signs, hidden_units)
-    intercepts = law.intercepts(len(signs), hidden_units)
-    for output in law.odd:
-        flipped[intercepts[output] : intercepts[output] + hidden_units + 1] *= sign
-    return flipped

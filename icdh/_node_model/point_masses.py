@@ -19,18 +19,17 @@ Cragg, "Some statistical models for limited dependent variables", Econometrica 3
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION
 from icdh._node_model.categorical import HALF_A_COUNT, covariances, log_softmax
 from icdh._node_model.gaussian import GaussianLaw, GaussianResponse
-from icdh._node_model.law import SAME, Law, Noise, NormalLaw, Uniform
+from icdh._node_model.law import SAME, Law
+from icdh._node_model.noise_density import Noise
 from icdh._node_model.response import Density
 from icdh._node_model.scoring import FittedByScoring, Terms
 from icdh._utils.arrays import Floats, Integers, Mask
@@ -48,17 +47,18 @@ class PointMassLaw(Law):
         The logarithms of their shares over that of the density.
     offset, scale : float
         What mean and standard deviation of the density are multiples of: those of all its values.
+    numbers : GaussianLaw
+        The law of all other values, less the offset and divided by the scale.
     """
 
     masses: Floats
     log_odds: Floats
     offset: float = 0.0
     scale: float = 1.0
+    numbers: GaussianLaw = field(default_factory=GaussianLaw)
     odd = (0,)
     has_mean = True
     value = "value"
-    numbers: ClassVar = GaussianLaw()
-    normal: ClassVar = NormalLaw()
 
     @property
     def n_outputs(self) -> int:
@@ -87,7 +87,13 @@ class PointMassLaw(Law):
         """Return the log-density of values, of masses their log-probability."""
         parts = self._parts(observed)
         of_part: Floats = self.log_parts(outputs)[parts, np.arange(observed.size)]
-        return of_part + np.where(parts == 0, self.normal.log_density(observed, self._density(outputs)), 0.0)
+        of_density = self.numbers.log_density(self._among_numbers(observed), outputs) - math.log(self.scale)
+        return of_part + np.where(parts == 0, of_density, 0.0)
+
+    def _among_numbers(self, values: Floats | float) -> Floats:
+        """Return values as those that the density is of."""
+        numbers: Floats = np.asarray((values - self.offset) / self.scale)
+        return numbers
 
     def has_density(self, observed: Floats) -> Mask:
         """Return which values are no masses."""
@@ -96,22 +102,24 @@ class PointMassLaw(Law):
 
     def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation of density and masses together."""
-        mean, scale = self._density(outputs)
-        p, values = np.exp(self.log_parts(outputs)), self.masses[:, np.newaxis]
+        mean, scale = self.numbers.mean_and_scale(outputs)
+        return self._together(outputs, self.offset + self.scale * mean, self.scale * scale, self.masses)
+
+    def moments_of(self, function: Callable[[Floats], Floats], outputs: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of a function of the values."""
+        mean, scale = self.numbers.moments_of(lambda x: function(self.offset + self.scale * x), outputs)
+        return self._together(outputs, mean, scale, function(self.masses))
+
+    def _together(self, outputs: Floats, mean: Floats, scale: Floats, masses: Floats) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation, given those of the density and the values of the masses."""
+        p, values = np.exp(self.log_parts(outputs)), masses[:, np.newaxis]
         whole = p[0] * mean + (p[1:] * values).sum(axis=0)
         variance = p[0] * (np.square(scale) + np.square(mean - whole)) + (p[1:] * np.square(values - whole)).sum(axis=0)
         return whole, np.sqrt(variance)
 
-    def _density(self, outputs: Floats) -> Floats:
-        """Return mean and standard deviation of the density, shape (2, n)."""
-        mean, scale = self.numbers.mean_and_scale(outputs)
-        return np.array([self.offset + self.scale * mean, self.scale * scale])
-
     def _distribution(self, limit: Floats | float, outputs: Floats) -> Floats:
         """Return the distribution function of the density, shape (n,)."""
-        mean, scale = self._density(outputs)
-        share: Floats = ndtr((limit - mean) / scale)
-        return share
+        return self.numbers.errors.distribution(self.numbers.noise(self._among_numbers(limit), outputs))
 
     def draw(self, outputs: Floats, noise: Floats) -> Floats:
         """Return the values at which the distribution function reaches the noise, which is uniform."""
@@ -121,19 +129,27 @@ class PointMassLaw(Law):
             beyond = left >= below + p[k + 1]
             drawn[(left >= below) & ~beyond & np.isnan(drawn)] = self.masses[k]
             left = np.where(beyond, left - p[k + 1], left)
-        mean, scale = self._density(outputs)
         with np.errstate(divide="ignore", invalid="ignore"):
-            values: Floats = np.where(np.isnan(drawn), mean + scale * ndtri(left / p[0]), drawn)
-        return values
+            of_density = self.numbers.draw(outputs, self.numbers.errors.quantile(left / p[0]))
+        return np.where(np.isnan(drawn), self.offset + self.scale * of_density, drawn)
 
     def noise(self, observed: Floats, outputs: Floats) -> Floats:
         """Return the distribution function at observed values; NaN at masses, which do not determine their noise."""
         shares = self.quantile_residuals(observed, outputs, np.random.default_rng(0))
         return np.where(self.has_density(observed), shares, np.nan)
 
-    def noise_distribution(self, residuals: Floats | None = None) -> Noise:
-        """Return the uniform distribution."""
-        return Uniform()
+    @property
+    def density(self) -> GaussianLaw:
+        """That of all other values."""
+        return self.numbers
+
+    def with_noise(self, noise: Noise) -> "PointMassLaw":
+        """Return the law under another distribution of the noise of the density."""
+        return replace(self, numbers=self.numbers.with_noise(noise))
+
+    def with_levels(self, levels: Floats) -> "PointMassLaw":
+        """Return the law of masses that are known to more digits."""
+        return replace(self, masses=levels[np.argmin(np.abs(levels - self.masses[:, np.newaxis]), axis=1)])
 
     def standardised(self, observed: Floats, outputs: Floats) -> Floats:
         """Return residuals of mean 0 and variance 1."""
@@ -150,7 +166,7 @@ class PointMassLaw(Law):
 
     def turned(self) -> "PointMassLaw":
         """Return the law of minus the variable."""
-        return PointMassLaw(-self.masses, self.log_odds, -self.offset, self.scale)
+        return PointMassLaw(-self.masses, self.log_odds, -self.offset, self.scale, self.numbers.turned())
 
     def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
         """Yield what contradicts itself."""
@@ -158,6 +174,7 @@ class PointMassLaw(Law):
             yield "point masses do not go with their probabilities"
         if not self.scale > 0.0:
             yield "a scale is not positive"
+        yield from self.numbers.faults(0, None)
 
 
 class PointMassResponse(FittedByScoring):

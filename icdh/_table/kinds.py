@@ -4,7 +4,7 @@ Its likelihood as an effect is a response of the same name (`icdh._node_model.co
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,6 +14,8 @@ from icdh._table.categories import MOST_LABELS, Categories
 from icdh._utils.arrays import Floats, Integers
 
 FEW_VALUES = 10
+MOST_DIGITS = 6  # decimals of a grid
+LARGEST_WHOLE = 2.0**52
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class TieLimits:
     fewest_heaps: int = 3
     heaped_share: float = 1 / 3
     fewest_others: int = 20  # rows that a column needs beside its point masses
+    new_share: float = 0.01  # of the rows with a value that no other row holds, below which new rows repeat values
 
 
 TIES = TieLimits()
@@ -236,6 +239,64 @@ def point_masses(values: Floats) -> list[float]:
         masses.append(mass.value)
         rest = rest[rest != mass.value]
     return masses if rest.size > TIES.fewest_others else []
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The numbers that a column is recorded by.
+
+    They are (first + k step) / 10^digits for whole k; or the observed values, where new rows repeat what others hold.
+
+    Attributes
+    ----------
+    first, step : int
+        One of the numbers, and the distance of the next one, both times 10^digits.
+    digits : int
+        How many decimals there are.
+    single : bool
+        Whether the numbers were recorded in single precision.
+    observed : ndarray, shape (k,)
+        The values that new rows repeat, in ascending order; empty if they need not.
+    """
+
+    first: int
+    step: int
+    digits: int
+    single: bool
+    observed: Floats
+
+    def nearest(self, values: Floats) -> Floats:
+        """Return the nearest numbers, shape (n,), to the last bit as decimals are read."""
+        if self.observed.size:
+            middles = (self.observed[1:] + self.observed[:-1]) / 2
+            return self.observed[np.searchsorted(middles, values)]
+        return _decimals(self.first + self.step * np.rint((values * 10.0**self.digits - self.first) / self.step), self)
+
+
+def _decimals(whole: Floats, grid: Grid) -> Floats:
+    numbers = whole / 10.0**grid.digits
+    return numbers.astype(np.float32).astype(np.float64) if grid.single else numbers
+
+
+def grid_of(values: Floats) -> Grid | None:
+    """Return the grid of a column, shape (M,); None if its numbers have more than six decimals and seldom repeat.
+
+    The share of rows that hold a value alone is that of new rows with a new value (Good, 1953).
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    repeats = distinct.size > 1 and np.count_nonzero(counts == 1) < TUNING.new_share * values.size
+    observed = distinct if repeats else np.zeros(0)
+    largest = float(np.abs(distinct).max())
+    for digits in range(MOST_DIGITS + 1):
+        if largest * 10.0**digits > LARGEST_WHOLE:
+            break
+        whole = np.rint(distinct * 10.0**digits)
+        for single in (False, True):
+            grid = Grid(int(whole[0]), 1, digits, single, observed)
+            if np.array_equal(_decimals(whole, grid), distinct):
+                step = int(np.gcd.reduce((whole - whole[0]).astype(np.int64)))
+                return replace(grid, step=step) if step else None
+    return Grid(0, 1, 0, False, observed) if repeats else None
 
 
 def is_heaped(values: Floats) -> bool:

@@ -6,7 +6,7 @@ never transposed again; only results are turned back.
 """
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from icdh._table.categories import Categories
 from icdh._table.frames import columns_as_numbers, library_of
 from icdh._table.kinds import DECLARABLE, KINDS, guessed, point_mass
 from icdh._table.missing_codes import Declared, codes_message
+from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._utils.checks import Choice
 from icdh._utils.labels import counted, plural, variable_index
@@ -335,7 +336,7 @@ def gaps_message(gaps: Mask, names: Sequence[Hashable]) -> str:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Offset and scale of every variable: ``scaled = (values - offset) / scale``.
+    """Offset and scale of every variable, ``scaled = (values - offset) / scale``, and the transform that may follow.
 
     Codes of labels are not scaled.
 
@@ -343,10 +344,13 @@ class Scaling:
     ----------
     offset, scale : ndarray, shape (N,)
         In the units of the variables.
+    transforms : dict of int to Rescaled
+        Those of the variables that are transformed.
     """
 
     offset: Floats
     scale: Floats
+    transforms: dict[int, Rescaled] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: Table, how: str) -> "Scaling":
@@ -379,12 +383,35 @@ class Scaling:
     def apply(self, values: Floats, variable: int | None = None) -> Floats:
         """Return scaled values of all variables, shape (N, M), or of one, shape (M,)."""
         offset, scale = self._of(variable)
-        return (values - offset) / scale
+        return self.transformed((values - offset) / scale, variable)
 
     def undo(self, values: Floats, variable: int | None = None) -> Floats:
         """Return values of all variables, shape (N, M), or of one, shape (M,), in their units."""
         offset, scale = self._of(variable)
-        return values * scale + offset
+        return self.standardised(values, variable) * scale + offset
+
+    def transformed(self, values: Floats, variable: int | None = None) -> Floats:
+        """Return scaled values given those before the transforms."""
+        return self._each(values, variable, lambda transform, column: transform.apply(column))
+
+    def standardised(self, values: Floats, variable: int | None = None) -> Floats:
+        """Return scaled values as they were before the transforms."""
+        return self._each(values, variable, lambda transform, column: transform.undo(column))
+
+    def log_slope(self, values: Floats, variable: int) -> Floats:
+        """Return the logarithm of the derivative of a variable's transform at scaled values, shape (M,)."""
+        transform = self.transforms.get(variable)
+        return np.zeros(values.shape) if transform is None else transform.log_slope(transform.undo(values))
+
+    def _each(self, values: Floats, variable: int | None, change: Callable[[Rescaled, Floats], Floats]) -> Floats:
+        if variable is not None:
+            transform = self.transforms.get(variable)
+            return values if transform is None else change(transform, np.asarray(values))
+        if self.transforms:
+            values = values.copy()
+        for n, transform in self.transforms.items():
+            values[n] = change(transform, values[n])
+        return values
 
     def _of(self, variable: int | None) -> tuple[Floats, Floats]:
         at = (slice(None), np.newaxis) if variable is None else variable

@@ -21,6 +21,8 @@ import numpy as np
 from icdh._utils.arrays import Floats, Mask
 
 TRANSFORMS = ("none", "log", "yeo-johnson")
+LEAST_LOG = 1e-3  # of the parameter: the logarithm of less is that of so much
+LARGEST_LOG = 690.0
 
 
 @dataclass(frozen=True)
@@ -33,23 +35,38 @@ class Transform:
         The transform.
     parameter : float
         c or l.
-    low : float
-        The lower limit of "log"; smaller values are treated as equal to it.
+    low, high : float
+        Of "log", the least value that was expected. Of "yeo-johnson", where the function goes on as a straight line, so
+        that every number has a value, and is one.
     """
 
     kind: str = "none"
     parameter: float = 1.0
     low: float = 0.0
+    high: float = 0.0
 
     def apply(self, x: Floats) -> Floats:
         """Return the transformed values."""
         if self.kind == "none":
             return x
         if self.kind == "log":
-            return np.log(np.maximum(x - self.low, 0.0) + self.parameter)
-        above, below = np.log1p(np.maximum(x, 0.0)), np.log1p(np.maximum(-x, 0.0))
-        power = self.parameter
-        return np.where(x >= 0.0, _power(above, power), -_power(below, 2.0 - power))
+            return np.log(np.maximum(x - self.low + self.parameter, LEAST_LOG * self.parameter))
+        inside = np.clip(x, self.low, self.high)
+        return _yeo_johnson(inside, self.parameter) + np.exp(self.log_slope(x)) * (x - inside)
+
+    def undo(self, z: Floats) -> Floats:
+        """Return the values that are transformed to these."""
+        if self.kind == "none":
+            return z
+        if self.kind == "log":
+            return np.exp(np.minimum(z, LARGEST_LOG)) + self.low - self.parameter
+        ends = np.array([self.low, self.high])
+        low, high = _yeo_johnson(ends, self.parameter).tolist()
+        below, above = np.exp(self.log_slope(ends)).tolist()
+        inside = np.clip(z, low, high)
+        power, size = self.parameter, np.abs(inside)
+        values = np.where(inside >= 0.0, _root(size, power), -_root(size, 2.0 - power))
+        return values + np.minimum(z - low, 0.0) / below + np.maximum(z - high, 0.0) / above
 
     def log_slope(self, x: Floats) -> Floats:
         """Return the logarithm of the derivative."""
@@ -57,11 +74,56 @@ class Transform:
             return np.zeros_like(x)
         if self.kind == "log":
             return -self.apply(x)
+        x = np.clip(x, self.low, self.high)
         return (self.parameter - 1.0) * np.sign(x) * np.log1p(np.abs(x))
 
     def log_density_gain(self, x: Floats) -> float:
         """Return mean log z' - log sd z: the gain in Gaussian log-likelihood, in nats per observation."""
         return float(self.log_slope(x).mean() - np.log(self.apply(x).std()))
+
+
+@dataclass(frozen=True)
+class Rescaled:
+    """A transform of a standardised column, or of minus the column, whose values are standardised again.
+
+    Attributes
+    ----------
+    transform : Transform
+        The transform.
+    sign : float
+        What the column is multiplied by before, and its transformed values after.
+    offset, scale : float
+        Mean and standard deviation of the transformed values.
+    """
+
+    transform: Transform
+    sign: float
+    offset: float
+    scale: float
+
+    def apply(self, x: Floats) -> Floats:
+        """Return the transformed values."""
+        transformed: Floats = self.sign * (self.transform.apply(self.sign * x) - self.offset) / self.scale
+        return transformed
+
+    def undo(self, z: Floats) -> Floats:
+        """Return the values that are transformed to these."""
+        values: Floats = self.sign * self.transform.undo(self.sign * z * self.scale + self.offset)
+        return values
+
+    def log_slope(self, x: Floats) -> Floats:
+        """Return the logarithm of the derivative."""
+        return self.transform.log_slope(self.sign * x) - math.log(self.scale)
+
+
+def _yeo_johnson(x: Floats, power: float) -> Floats:
+    above, below = np.log1p(np.maximum(x, 0.0)), np.log1p(np.maximum(-x, 0.0))
+    return np.where(x >= 0.0, _power(above, power), -_power(below, 2.0 - power))
+
+
+def _root(z: Floats, power: float) -> Floats:
+    """Return (1 + power z)^(1 / power) - 1, and its limit at power 0."""
+    return np.expm1(z if abs(power) < 1e-8 else np.log1p(np.maximum(power * z, -1.0 + 1e-15)) / power)
 
 
 def _power(log_base: Floats, power: float) -> Floats:
@@ -101,7 +163,8 @@ def fit_transform(kind: str, x: Floats, low: float | None = None) -> Transform:
     if kind == "none":
         return Transform()
     if kind == "yeo-johnson":
-        return _best(lambda power: Transform(kind, power), x, (-3.0, 5.0))
+        ends = float(2.0 * x.min() - x.max()), float(2.0 * x.max() - x.min())
+        return _best(lambda power: Transform(kind, power, *ends), x, (-3.0, 5.0))
     low = float(x.min()) if low is None else low
     return _best(lambda shift: Transform(kind, math.exp(shift), low), x, (math.log(1e-3), math.log(1e3)))
 

@@ -160,17 +160,16 @@ def _edges(
 def _curve(model: StructuralModel, rows: Floats, cause: int, effect: int) -> str:
     at, mean, spread = averaged(model, rows, cause, effect)
     x, y = (model.scaling.undo(rows[node][:250], node) for node in (cause, effect))
-    at, mean = model.scaling.undo(at, cause), model.scaling.undo(mean, effect)
     names = str(model.names[cause]), str(model.names[effect])
-    figure = plot_curve(x, y, at, mean, spread * model.scaling.scale[effect], names)
+    figure = plot_curve(x, y, model.scaling.undo(at, cause), mean, spread, names)
     return svg_of(figure, role="img", **{"aria-label": f"{names[1]} against {names[0]}"})
 
 
 def averaged(model: StructuralModel, rows: Floats, cause: int, effect: int) -> tuple[Floats, Floats, Floats]:
-    """Return places along a cause, and mean and spread of an effect there, averaged over scaled rows, shape (N, M).
+    """Return scaled places along a cause, and mean and spread of an effect in its units there, averaged over rows.
 
-    The other causes stay as they are in the rows; of spreads the mean square is taken. A cause of few values has places
-    at these alone.
+    The rows, of shape (N, M), are scaled. The other causes stay as they are in the rows; of spreads the mean square is
+    taken. A cause of few values has places at these alone.
     """
     at = np.unique(rows[cause])
     if at.size > FEW_VALUES:
@@ -180,7 +179,7 @@ def averaged(model: StructuralModel, rows: Floats, cause: int, effect: int) -> t
     values = rows.copy()
     for k, value in enumerate(at):
         values[cause] = value
-        means, scales = model.given_causes(effect, values)
+        means, scales = model.moments(effect, model.others_held(effect, values))
         mean[k], spread[k] = means.mean(), np.sqrt(np.square(scales).mean())
     return at, mean, spread
 
@@ -189,13 +188,14 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
     """Return every assumption with what is known of it; all tests are those of `icdh.check`."""
     hidden, residuals = "cannot be tested on this graph", "not checked: the report was made without a check"
     noise, odd = residuals, []
-    empirical = any(density.is_estimated for density in model.noise)
+    shapes = {law.errors.name for given in model.conditionals if (law := given.law.density) is not None}
+    estimated = bool(shapes - {"gaussian"})
     if check is not None:
         if any(record.hidden_loss is not None for record in check.edges):
             hidden = survival(check.edges)
-        odd = [] if empirical else [str(node.name) for node in check.nodes if not node.gaussian]
+        odd = [] if estimated else [str(node.name) for node in check.nodes if not node.gaussian]
         shape = f"residuals of {', '.join(odd)} are not Gaussian" if odd else "no residual denies it"
-        residuals, noise = verdict(check), "by construction" if empirical else shape
+        residuals, noise = verdict(check), "by construction" if estimated else shape
     rejected = check is not None and check.rejected
     rows = [
         ("The graph has no directed cycles.", "cannot be tested on such data; think of feedback", False),
@@ -203,7 +203,7 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
         ("Residuals are independent of all that a variable does not cause.", residuals, rejected),
     ]
     if any(conditional.law.has_mean for conditional in model.conditionals):
-        shape = "The noise has the shape of the residuals." if empirical else "The noise is Gaussian."
+        shape = "The noise has the density that the residuals ask for." if estimated else "The noise is Gaussian."
         rows.append((shape, noise, bool(odd)))
     if model.hidden_causes:
         of_hidden = "A hidden cause is Gaussian and independent of what it does not cause; no variable has two."

@@ -6,7 +6,16 @@ from helpers import family_evidence, standardised
 from naive import additive_evidence
 from scipy.optimize import minimize
 from support.families import ADDITIVE_TUNING as TUNING
-from support.families import VARIANCE_FLOOR, AdditiveModels, Families, GaussianResponse, Splines, node_outputs
+from support.families import (
+    VARIANCE_FLOOR,
+    AdditiveModels,
+    AdditivePredictor,
+    Families,
+    GaussianLaw,
+    GaussianResponse,
+    Splines,
+    fit_linear,
+)
 
 from icdh import HNMSearch, simulate
 
@@ -108,16 +117,33 @@ def test_an_exact_function_stops_at_the_floor_of_the_variance():
     assert np.isfinite(fit.evidence)
 
 
-def test_its_network_computes_what_it_does():
+def test_its_predictor_computes_what_it_does():
+    """The same mean at rows of the fit; a line beyond the knots; the mirror image under other signs."""
     values, family = additive_table(), (3, (0, 1, 2))
     models = models_of(values)
-    fit, network = models.fit(family), models.network(family, models.families.fit(family, 5))
-    mean, deviation = node_outputs(network.theta, values[:3], network.hidden_units)
+    fit, predictor = models.fit(family), models.predictor(family)
+    mean, log_variance = predictor.outputs(values[:3], GaussianLaw())
     parts = [Splines.of(column).at(column) for column in values[:3]]
     curves = [own @ (part.T - part.mean(axis=1)).T for own, part in zip(fit.coefficients, parts, strict=True)]
-    np.testing.assert_allclose(mean, sum(curves), atol=0.02)
-    np.testing.assert_allclose(deviation**2, fit.variance, rtol=1e-9)
-    assert np.var(values[3] - mean) == pytest.approx(fit.variance, rel=0.1)
+    np.testing.assert_allclose(mean, values[3].mean() + sum(curves), atol=1e-9)
+    np.testing.assert_allclose(np.exp(log_variance) + VARIANCE_FLOOR, fit.variance, rtol=1e-9)
+    far = np.array([[50.0, 60.0, 70.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    first, second, third = predictor.outputs(far, GaussianLaw())[0]
+    assert third - second == pytest.approx(second - first)
+    signs = np.array([-1.0, 1.0, -1.0])
+    mirrored = predictor.in_original_signs(signs, -1.0, GaussianLaw())
+    turned = mirrored.outputs(signs[:, np.newaxis] * values[:3], GaussianLaw())
+    np.testing.assert_allclose(turned, [-mean, log_variance], rtol=1e-9)
+
+
+def test_a_linear_winner_is_least_squares():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 300))
+    y = 0.5 + x.T @ [2.0, -1.0] + rng.normal(size=300)
+    linear = AdditivePredictor.linear(np.arange(2), np.ones(2, int), fit_linear(x, GaussianResponse.exact(y)), x)
+    solution, *_ = np.linalg.lstsq(np.column_stack([np.ones(300), x.T]), y, rcond=None)
+    np.testing.assert_allclose([linear.intercept, *(curve.slope for curve in linear.curves)], solution, rtol=1e-9)
+    np.testing.assert_allclose(linear.at_zero(1).intercept, linear.intercept)
 
 
 def test_a_model_with_additive_families_predicts():

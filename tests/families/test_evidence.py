@@ -8,11 +8,11 @@ from support.families import (
     VARIANCE_FLOOR,
     GaussianLaw,
     GaussianResponse,
+    NodeNetwork,
     cold_start,
     evidence,
     forward,
     gaussian,
-    in_original_signs,
     node_gradient,
     node_outputs,
 )
@@ -110,7 +110,8 @@ def test_predictions_agree_with_naive_and_weights_turn_into_those_of_negated_col
     np.testing.assert_allclose(mean, exact[:, 0], rtol=1e-12)
     np.testing.assert_allclose(deviation**2, exact[:, 1], rtol=1e-11)
     signs = np.array([-1.0, 1.0, -1.0])
-    turned = predict_node(in_original_signs(theta, UNITS, signs, -1.0, GaussianLaw()), x * signs, UNITS)
+    network = NodeNetwork(np.arange(3), np.ones(3, dtype=int), theta, UNITS)
+    turned = predict_node(network.in_original_signs(signs, -1.0, GaussianLaw()).theta, x * signs, UNITS)
     np.testing.assert_allclose(turned, [-mean, deviation], rtol=1e-12)
 
 

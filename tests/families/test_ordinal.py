@@ -17,7 +17,6 @@ from support.families import (
     _fill_between,
     fit_node,
     hidden_units_of,
-    in_original_signs,
     n_weights,
     network_outputs,
     ordinal_terms,
@@ -137,8 +136,8 @@ def test_a_conditional_has_the_probabilities_that_were_learned(sign, far):
     theta *= far
     learned, *_ = log_probabilities(*network_outputs(theta, x, UNITS, target.law), target.law.cuts)
     law = target.law if sign > 0.0 else target.law.turned()
-    theta = in_original_signs(theta, UNITS, np.ones(2), sign, law)
-    fitted = Conditional(NodeNetwork(np.arange(2), np.ones(2, int), theta, UNITS), law)
+    network = NodeNetwork(np.arange(2), np.ones(2, int), theta, UNITS)
+    fitted = Conditional(network.in_original_signs(np.ones(2), sign, law), law)
     assert_array_equal(law.levels, np.sort(sign * target.law.levels))
     found = fitted.log_probabilities(x)
     assert_allclose(found[:: int(sign)], learned, rtol=1e-9, atol=1e-9)

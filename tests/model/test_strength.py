@@ -78,9 +78,9 @@ def skewed_chain(n_rows=400):
 
 
 PRUNED = {
-    "search": HNMSearch(noise_distribution="gaussian"),
-    "search, other noise": HNMSearch(noise_distribution="student", hidden_units=3),
-    "search, long": HNMSearch(column_transform="none"),
+    "search": HNMSearch(noise_distribution="gaussian", column_transform="none"),
+    "search, more units": HNMSearch(noise_distribution="gaussian", column_transform="none", hidden_units=3),
+    "search, long": HNMSearch(noise_distribution="gaussian", column_transform="none"),
     "icdh": ICDH(),
     "icdh, intercepts": ICDH(scaling="standardize", bias=True),
     "icdh, two phases": ICDH(scaling="standardize", edge_cost=None),

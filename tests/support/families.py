@@ -14,7 +14,7 @@ from icdh._node_model._descent_kernels import node_fit, node_gradient, quasi_new
 from icdh._node_model._kernels import VARIANCE_FLOOR, add_products_of_features
 from icdh._node_model._outputs_kernels import _fill_between, ordinal_terms
 from icdh._node_model.additive import TUNING as ADDITIVE_TUNING
-from icdh._node_model.additive import AdditiveModels, Splines
+from icdh._node_model.additive import AdditiveModels, AdditivePredictor, Splines
 from icdh._node_model.categorical import CategoricalResponse, LabelLaw, counted
 from icdh._node_model.columns import columns_of
 from icdh._node_model.confounded import ConfoundedConditional, Posterior
@@ -24,13 +24,12 @@ from icdh._node_model.families import TUNING as FAMILIES_TUNING
 from icdh._node_model.families import Families, Start
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import LEAST_ROWS, GaussianLaw, GaussianResponse, fit_linear
-from icdh._node_model.law import CONSTANT, Conditional, Empirical, Gaussian, NormalLaw, Uniform
+from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
 from icdh._node_model.network import (
     NodeNetwork,
     cold_start,
     forward,
     hidden_units_of,
-    in_original_signs,
     intercepts,
     n_weights,
     network_outputs,

@@ -9,6 +9,8 @@ from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.law import CONSTANT, Conditional
 from icdh._node_model.network import NodeNetwork
+from icdh._node_model.noise import fit_noise
+from icdh._node_model.noise_density import Noise, Student
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response
@@ -21,7 +23,7 @@ class Subject:
     """A response of n rows.
 
     ``observed`` are its values as a fitted model reads them, (n,); ``support`` those that have a probability, if
-    ``dense`` beside a density; ``cell`` is the width of the cell of each.
+    ``dense`` beside a density; ``cell`` is the width of the cell of each; ``noise`` replaces that it is fitted under.
     """
 
     response: Response
@@ -29,10 +31,11 @@ class Subject:
     support: tuple = ()
     dense: bool = False
     cell: float = 0.0
+    noise: Noise | None = None
 
     @property
     def law(self):
-        return self.response.law
+        return self.response.law if self.noise is None else self.response.law.with_noise(self.noise)
 
     @property
     def free(self):
@@ -105,6 +108,17 @@ def masses(rng, n):
     return Subject(response, y, support=(-1.0, 2.0), dense=True)
 
 
+def under(subject, noise):
+    """The same kind with another noise of its law."""
+
+    def of(rng, n):
+        given = subject(rng, n)
+        given.noise = noise
+        return given
+
+    return of
+
+
 SUBJECTS = {
     "continuous": continuous,
     "rounded": rounded,
@@ -112,4 +126,11 @@ SUBJECTS = {
     "levels": levels(5),
     "labels": labels,
     "point masses": masses,
+}
+
+SKEWED = (np.random.default_rng(0).beta(1.0, 3.0, size=400) - 0.25) / 0.19
+LAWS = {
+    f"{name} under {noise.name} noise": under(subject, noise)
+    for name, subject in (("a number", continuous), ("point masses", masses))
+    for noise in (Student(8.0, 0.8), fit_noise(SKEWED, "free"))
 }

@@ -1,0 +1,232 @@
+"""Densities of the standardised noise of a number: Gaussian, Student's t, and a free one relative to these.
+
+A free density is F0's density f0 times a function of the place u = F0(e) in [0, 1], constant on B equal bins,
+
+    f(e - c) = f0(e) B p_b,    b = the bin of F0(e),
+
+where c makes the mean zero, and F0 is the best Student's t, or the Gaussian as its limit. So the tails are those of F0.
+`icdh._node_model.noise` fits them.
+
+References
+----------
+Handcock, Morris: "Relative distribution methods in the social sciences", Springer 1999.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
+
+from icdh._utils.arrays import Floats, Integers
+from icdh._utils.density import LOG_SQRT_2PI
+
+HEAVIEST = 2.0  # degrees of freedom up to which Student's t has no variance
+LEAST_PLACE = 1e-16  # of a draw: quantiles at zero and one are infinite
+
+
+class Noise(ABC):
+    """The distribution of standardised noise; its mean is zero.
+
+    Attributes
+    ----------
+    name : str
+        What `icdh.HNMSearch` calls it.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def deviation(self) -> float:
+        """Its standard deviation; where there is none, that of the standardised residuals, one."""
+
+    @abstractmethod
+    def log_density(self, noise: Floats) -> Floats:
+        """Return the log-density, shape (n,)."""
+
+    @abstractmethod
+    def distribution(self, noise: Floats) -> Floats:
+        """Return the distribution function, shape (n,)."""
+
+    @abstractmethod
+    def quantile(self, places: Floats) -> Floats:
+        """Return the inverse of the distribution function, shape (n,)."""
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws, shape (size,)."""
+        return self.quantile(np.clip(rng.random(size), LEAST_PLACE, 1.0 - LEAST_PLACE))
+
+    @abstractmethod
+    def turned(self) -> "Noise":
+        """Return the distribution of minus the noise."""
+
+    @abstractmethod
+    def faults(self) -> Iterator[str]:
+        """Yield what contradicts itself."""
+
+
+@dataclass(frozen=True)
+class Gaussian(Noise):
+    """The standard normal distribution."""
+
+    name = "gaussian"
+
+    @property
+    def deviation(self) -> float:
+        """One."""
+        return 1.0
+
+    def log_density(self, noise: Floats) -> Floats:
+        """Return the log-density."""
+        with np.errstate(over="ignore"):
+            log_density: Floats = -0.5 * np.square(noise) - LOG_SQRT_2PI
+        return log_density
+
+    def distribution(self, noise: Floats) -> Floats:
+        """Return the distribution function."""
+        places: Floats = ndtr(noise)
+        return places
+
+    def quantile(self, places: Floats) -> Floats:
+        """Return the inverse of the distribution function."""
+        noise: Floats = ndtri(places)
+        return noise
+
+    def draw(self, size: int, rng: np.random.Generator) -> Floats:
+        """Return independent draws."""
+        return rng.standard_normal(size)
+
+    def turned(self) -> "Gaussian":
+        """Return the distribution itself."""
+        return self
+
+    def faults(self) -> Iterator[str]:
+        """Yield nothing."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class Student(Noise):
+    """Student's t.
+
+    Attributes
+    ----------
+    degrees : float
+        Its degrees of freedom.
+    scale : float
+        What a variable of this distribution is divided by to be Student's t.
+    """
+
+    degrees: float
+    scale: float
+    name = "student"
+
+    @property
+    def deviation(self) -> float:
+        """Its standard deviation, or one."""
+        return self.scale * math.sqrt(self.degrees / (self.degrees - 2.0)) if self.degrees > HEAVIEST else 1.0
+
+    def log_density(self, noise: Floats) -> Floats:
+        """Return the log-density."""
+        half = 0.5 * (self.degrees + 1.0)
+        constant = gammaln(half) - gammaln(0.5 * self.degrees)
+        constant -= 0.5 * math.log(math.pi * self.degrees) + math.log(self.scale)
+        log_density: Floats = constant - half * np.log1p(np.square(noise / self.scale) / self.degrees)
+        return log_density
+
+    def distribution(self, noise: Floats) -> Floats:
+        """Return the distribution function."""
+        places: Floats = stdtr(self.degrees, noise / self.scale)
+        return places
+
+    def quantile(self, places: Floats) -> Floats:
+        """Return the inverse of the distribution function."""
+        noise: Floats = self.scale * stdtrit(self.degrees, places)
+        return noise
+
+    def turned(self) -> "Student":
+        """Return the distribution itself."""
+        return self
+
+    def faults(self) -> Iterator[str]:
+        """Yield what contradicts itself."""
+        if not (self.degrees > 0.0 and self.scale > 0.0):
+            yield "Student's t has no degrees of freedom or no scale"
+
+
+@dataclass(frozen=True)
+class Free(Noise):
+    """A density of any shape.
+
+    Attributes
+    ----------
+    reference : Noise
+        The distribution F0 that it is relative to.
+    shares : ndarray, shape (B,)
+        The probability of each bin.
+    shift : float
+        c, by which the noise is moved so that its mean is zero.
+    """
+
+    reference: Noise
+    shares: Floats
+    shift: float = 0.0
+    name = "free"
+
+    @cached_property
+    def _edges(self) -> Floats:
+        """The distribution function at the edges of the bins, shape (B + 1,)."""
+        return np.append(0.0, np.cumsum(self.shares)) / self.shares.sum()
+
+    @property
+    def _places(self) -> Floats:
+        """The edges of the bins, places of the reference, shape (B + 1,)."""
+        return np.linspace(0.0, 1.0, self.shares.size + 1)
+
+    @cached_property
+    def deviation(self) -> float:
+        """Its standard deviation, or one."""
+        if isinstance(self.reference, Student) and self.reference.degrees <= HEAVIEST:
+            return self.reference.deviation
+        values, weights = self.at_places()
+        return math.sqrt(float(weights @ np.square(values)))
+
+    def at_places(self) -> tuple[Floats, Floats]:
+        """Return quantiles as dense as those of a normal distribution, and the probabilities about them."""
+        places = ndtr(np.linspace(-8.0, 8.0, 2001))
+        return self.quantile((places[1:] + places[:-1]) / 2), np.diff(places)
+
+    def log_density(self, noise: Floats) -> Floats:
+        """Return the log-density."""
+        heights = np.log(np.diff(self._edges) * self.shares.size)
+        moved = noise + self.shift
+        log_density: Floats = self.reference.log_density(moved) + heights[bins_of(self.reference, moved, heights.size)]
+        return log_density
+
+    def distribution(self, noise: Floats) -> Floats:
+        """Return the distribution function."""
+        return np.interp(self.reference.distribution(noise + self.shift), self._places, self._edges)
+
+    def quantile(self, places: Floats) -> Floats:
+        """Return the inverse of the distribution function."""
+        return self.reference.quantile(np.interp(places, self._edges, self._places)) - self.shift
+
+    def turned(self) -> "Free":
+        """Return the distribution of minus the noise."""
+        return replace(self, shares=self.shares[::-1].copy(), shift=-self.shift)
+
+    def faults(self) -> Iterator[str]:
+        """Yield what contradicts itself."""
+        if self.reference.name == "free" or not (self.shares.size and (self.shares > 0.0).all()):
+            yield "a free density has no shares, or no reference"
+        yield from self.reference.faults()
+
+
+def bins_of(reference: Noise, noise: Floats, n_bins: int) -> Integers:
+    """Return the bins that noise falls in, equally probable ones under a reference, shape (n,)."""
+    return np.minimum((reference.distribution(noise) * n_bins).astype(np.int64), n_bins - 1)
