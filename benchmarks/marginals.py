@@ -33,7 +33,7 @@ def tables():
 
 
 def compared(table, seconds):
-    """Return counts of masses, missed ones, columns, those with a quantile off or beyond; and the largest share beyond."""
+    """Return counts (masses, missed, columns, quantile off, beyond the range) and the largest share beyond."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = HNMSearch(max_seconds=seconds).fit(table)

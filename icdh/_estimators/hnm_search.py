@@ -66,12 +66,13 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
         ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless the residuals of
         more than one variable in ten deny that given the causes found; then the evidence chooses one of the three for
-        every variable, where it gains 0.008 nats a row over the Gaussian (`icdh._node_model.noise`).
+        every variable, where it gains 0.008 nats a row over the Gaussian (`icdh._node_model.noise`). The fitted model
+        then holds for every variable the density that its residuals ask for, be it the Gaussian.
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         The monotone transform of every continuous or gridded column during the search, with a fitted parameter for
         each column (`icdh._table.transforms`). "auto" takes the one that raises the evidence of many variables, given
-        the graph of a short search on at most 400 rows and 40 columns. The fitted model is about the untransformed
-        columns.
+        the graph of a short search on at most 400 rows and 40 columns. The fitted model answers under the same
+        transform, in the units of the columns.
     kinds : mapping from column names or positions to str, optional
         Which columns are "continuous", "gridded" (recorded on a grid, so that values repeat), "ordinal" (few ordered
         values), "binary" or "categorical" (categories without an order). Other kinds are guessed, see ``kinds_``:
@@ -148,14 +149,14 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         initial weights one graph of ten to fifty columns has a hundred nats more or less. A smaller difference between
         two fits does not say which of their graphs is better.
     noise_distribution_ : str
-        "gaussian", "student" or "free" if all continuous variables have that noise, else "mixed".
+        "gaussian", "student" or "free" if all numbers have that noise in the fitted model, else "mixed".
     column_transform_ : str
         The transform of the search: "none", "log" or "yeo-johnson".
     kinds_ : list of str
         The kind of every column: "continuous", "gridded", "ordinal", "binary", "categorical" or "constant".
     nll_ : float
-        Negative log-likelihood on the standardised data under Gaussian noise, in nats: mean over observations, sum over
-        variables; of ordinal and categorical columns by their probabilities. Values that were set do not count, nor
+        Negative log-likelihood of the fitted model on the standardised data, in nats: mean over observations, sum over
+        variables; of ordinal and categorical columns, and of point masses, by their probabilities. Values that were set do not count, nor
         rows of conditions with unknown targets.
     interrupted_ : bool
         Whether Ctrl-C ended ``fit`` before the search did.

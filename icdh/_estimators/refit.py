@@ -1,4 +1,4 @@
-"""What a model holds of a graph: the strength of its edges, and every variable's distribution given its causes."""
+"""What a model holds of a graph: the strength of its edges, and the winner of every family."""
 
 from dataclasses import replace
 from typing import TypeAlias
@@ -183,7 +183,7 @@ def _winner(scores: FamilyScore, family: Family, noise: str) -> tuple[Winner, La
     families, (x, response) = scores.families, scores.families.data(family)
     parents = np.array(family[1], dtype=int)
     predictor: Winner
-    if (best := scores.model_of(family)) == "linear" and response.gaussian is not None:
+    if (best := scores.model_of(family, noise)) == "linear" and response.gaussian is not None:
         linear = fit_linear(x, response.gaussian)
         predictor = AdditivePredictor.linear(parents, families.widths[parents], linear, x)
     elif best == "additive":
@@ -205,7 +205,10 @@ def _with_noise(families: Families, family: Family, predictor: Winner, noise: st
     residuals = (response.density.response.samples[0] - mean) / scale
     if not resolves(scale):
         return response.law
-    return response.law.with_noise(fit_noise(residuals, noise_gain([residuals], noise)[1]))
+    chosen = noise_gain([residuals], noise)[1]
+    if noise == "auto" and chosen != "gaussian":
+        chosen = "free"  # relative to Student's t, it is likelier than that by held-out rows, and no worse
+    return response.law.with_noise(fit_noise(residuals, chosen))
 
 
 def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> tuple[FamilyScore, bool]:

@@ -232,34 +232,34 @@ class FamilyScore:
 
     def score_of(self, family: Family) -> float:
         """Return the score of a family that has a fit: the lowest of its network, linear and additive model."""
-        return min(self._scores_by_model(family).values())
+        return min(self._scores_by_model(family, self.noise).values())
 
-    def _scores_by_model(self, family: Family) -> dict[str, float]:
-        baselines = {model: self.baseline_score_of(family, model) for model in ("linear", "additive")}
-        return {"network": self.network_score_of(family), **baselines}
+    def _scores_by_model(self, family: Family, noise: str) -> dict[str, float]:
+        baselines = {model: self.baseline_score_of(family, model, noise) for model in ("linear", "additive")}
+        return {"network": self.network_score_of(family, noise), **baselines}
 
-    def baseline_score_of(self, family: Family, model: str) -> float:
-        """Return the score that a family has by its "linear" or "additive" model.
+    def baseline_score_of(self, family: Family, model: str, noise: str = "") -> float:
+        """Return the score that a family has by its "linear" or "additive" model, by default under the noise of scores.
 
         It is infinite if the family has none, or no parents.
         """
-        key = model, family, self.noise
+        key = model, family, noise or self.noise
         if key not in self.memory.baselines:
             score = self.families.linear_score if model == "linear" else self.additive.score
-            self.memory.baselines[key] = score(family, self.noise)
+            self.memory.baselines[key] = score(family, key[-1])
         return self.memory.baselines[key]
 
-    def model_of(self, family: Family) -> str:
-        """Return which model of a family scores best: "network", "linear" or "additive"."""
+    def model_of(self, family: Family, noise: str = "") -> str:
+        """Return which model of a family scores best under a noise: "network", "linear" or "additive"."""
         self([family])
-        scores = self._scores_by_model(family)
+        scores = self._scores_by_model(family, noise or self.noise)
         return min(scores, key=lambda model: scores[model])
 
-    def network_score_of(self, family: Family) -> float:
-        """Return the score that a family has by its fit."""
-        key = self._key(family), self.noise
+    def network_score_of(self, family: Family, noise: str = "") -> float:
+        """Return the score that a family has by its fit, by default under the noise of scores."""
+        key = self._key(family), noise or self.noise
         if key not in self.memory.scores:
-            self.memory.scores[key] = self.score_by(family, self.fit_of(family))
+            self.memory.scores[key] = self.families.score(family, self.fit_of(family), key[-1])
         return self.memory.scores[key]
 
     def score_by(self, family: Family, fit: NodeFit) -> float:
