@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "benchmarks"
 sys.path[:0] = [str(FOLDER), str(ROOT)]
 
-ELSEWHERE = {"first_contact", "known_effects", "production_lines", "public_files"}
+ELSEWHERE = {"first_contact", "known_effects", "marginals", "production_lines", "public_files"}
 SMALL = {
     "all_sets": "",
     "answers": "OUT TABLES --tables look",
@@ -36,6 +36,7 @@ SMALL = {
     "extra_edges": "OUT --graphs 1 --tables hubs",
     "fits": "OUT --methods icdh --variables 5 --seeds 0",
     "fuzz": "--cases 3 --summary OUT",
+    "held_out_noise": "--tables 1 --rows 100",
     "hidden_causes": ["OUT", "--seeds", "7000", "7001", "--rows", "linear, 8 columns, none"],
     "interventions": "--tables 1 --methods nothing --results OUT",
     "invariance": "OUT --tables 1 --kinds continuous",

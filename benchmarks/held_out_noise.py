@@ -1,4 +1,4 @@
-"""Held-out score of each ``noise_distribution`` on tables of nine kinds of noise: how far is "auto" from the best?
+"""Held-out score of each ``noise_distribution`` under nine kinds of noise, and how far "auto" is from the best.
 
     python -m benchmarks held_out_noise [--tables 3] [--rows 1000]
 

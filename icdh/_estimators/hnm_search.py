@@ -156,8 +156,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         The kind of every column: "continuous", "gridded", "ordinal", "binary", "categorical" or "constant".
     nll_ : float
         Negative log-likelihood of the fitted model on the standardised data, in nats: mean over observations, sum over
-        variables; of ordinal and categorical columns, and of point masses, by their probabilities. Values that were set do not count, nor
-        rows of conditions with unknown targets.
+        variables; of ordinal and categorical columns, and of point masses, by their probabilities. Values that were set
+        do not count, nor rows of conditions with unknown targets.
     interrupted_ : bool
         Whether Ctrl-C ended ``fit`` before the search did.
     timed_out_ : bool
