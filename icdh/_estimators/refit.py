@@ -172,13 +172,14 @@ def _winners(
     for family in families:
         source = exact if family in inexact else scores
         if in_time and at_fixed_point:
-            winners.append(_winner(source, family, found.settings.noise_distribution))
+            is_transformed = found.columns.transforms[family[0]] is not None
+            winners.append(_winner(source, family, found.settings.noise_distribution, not is_transformed))
         else:
             winners.append(_likeliest(found, source, family, scores.fit_of(family)))
     return winners
 
 
-def _winner(scores: FamilyScore, family: Family, noise: str) -> tuple[Winner, Law]:
+def _winner(scores: FamilyScore, family: Family, noise: str, heavy_tails: bool) -> tuple[Winner, Law]:
     """Return the mean model of a family that scores best, and its law with the noise that residuals ask for."""
     families, (x, response) = scores.families, scores.families.data(family)
     parents = np.array(family[1], dtype=int)
@@ -193,10 +194,10 @@ def _winner(scores: FamilyScore, family: Family, noise: str) -> tuple[Winner, La
         if families.n_observations <= TUNING.long_table:  # the prior hardly counts beyond
             fit = families.fit_at_fixed_point(family, fit)
         predictor = NodeNetwork(parents, families.widths[parents], fit.theta, fit.hidden_units)
-    return predictor, _with_noise(families, family, predictor, noise)
+    return predictor, _with_noise(families, family, predictor, noise, heavy_tails)
 
 
-def _with_noise(families: Families, family: Family, predictor: Winner, noise: str) -> Law:
+def _with_noise(families: Families, family: Family, predictor: Winner, noise: str, heavy_tails: bool) -> Law:
     """Return the law of a family's response with the noise that standardised residuals ask for."""
     x, response = families.data(family)
     if response.density is None:
@@ -208,7 +209,7 @@ def _with_noise(families: Families, family: Family, predictor: Winner, noise: st
     chosen = noise_gain([residuals], noise)[1]
     if noise == "auto" and chosen != "gaussian":
         chosen = "free"  # relative to Student's t, it is likelier than that by held-out rows, and no worse
-    return response.law.with_noise(fit_noise(residuals, chosen))
+    return response.law.with_noise(fit_noise(residuals, chosen, heavy_tails))
 
 
 def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> tuple[FamilyScore, bool]:
@@ -259,13 +260,15 @@ def _conditionals(
     """Return the distributions of the user's columns, contexts held at zero."""
     table = found.table
     conditionals: list[Conditional] = [CONSTANT] * n_variables
+    zeros = np.array([0.0 if of is None else float(of.apply(np.zeros(1))[0]) for of in found.columns.transforms])
     for (node, parents), (predictor, law) in zip(families, winners, strict=True):
         if table.order[node] >= n_variables:
             continue
         sign, inputs = table.signs[node], table.order[list(parents)]
         of_inputs = np.repeat(table.signs[list(parents)], found.columns.widths[list(parents)])
-        of_users = replace(predictor.in_original_signs(of_inputs, sign, law), inputs=inputs).at_zero(n_variables)
-        conditionals[table.order[node]] = Conditional(of_users, law if sign > 0.0 else law.turned())
+        of_users = replace(predictor.in_original_signs(of_inputs, sign, law), inputs=inputs)
+        without_contexts = of_users.held(inputs < n_variables, table.signs[list(parents)] * zeros[list(parents)])
+        conditionals[table.order[node]] = Conditional(without_contexts, law if sign > 0.0 else law.turned())
     return conditionals
 
 

@@ -32,7 +32,7 @@ from icdh._node_model.families import Families, Family
 from icdh._node_model.gaussian import LEAST_ROWS, RESOLVED, GaussianResponse, LinearFit
 from icdh._node_model.law import Law
 from icdh._node_model.network import network_inputs
-from icdh._utils.arrays import Floats, Integers
+from icdh._utils.arrays import Floats, Integers, Mask
 
 
 @dataclass(frozen=True)
@@ -170,13 +170,12 @@ class AdditivePredictor:
         turned = tuple(curve.turned(of_input, sign) for curve, of_input in curves)
         return replace(self, curves=turned, intercept=sign * self.intercept)
 
-    def at_zero(self, n_variables: int) -> "AdditivePredictor":
-        """Return the predictor of the inputs below ``n_variables`` alone, those from there on held at zero."""
-        kept = self.inputs < n_variables
-        of_inputs = np.repeat(kept, self.widths)
-        held = sum(float(self.curves[k].at(np.zeros(1))[0]) for k in np.flatnonzero(~of_inputs).tolist())
+    def held(self, kept: Mask, at: Floats) -> "AdditivePredictor":
+        """Return the predictor of some inputs alone, numbers beside them held at values; both of shape (p,)."""
+        of_inputs, values = np.repeat(kept, self.widths), np.repeat(at, self.widths)
+        rest = sum(float(self.curves[k].at(values[[k]])[0]) for k in np.flatnonzero(~of_inputs).tolist())
         curves = tuple(self.curves[k] for k in np.flatnonzero(of_inputs).tolist())
-        intercept = self.intercept + held
+        intercept = self.intercept + rest
         return replace(self, inputs=self.inputs[kept], widths=self.widths[kept], curves=curves, intercept=intercept)
 
     def faults(self, law: Law, widths: Sequence[int]) -> Iterator[str]:

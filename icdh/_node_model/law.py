@@ -23,6 +23,7 @@ from icdh._utils.arrays import Floats, Integers, Mask
 
 SAME = 1e-6  # standard deviations of a column within which a value is a point mass: searches see single precision
 N_NODES = 20  # of a quadrature; further ones are where the distribution function is one
+FARTHEST = 1e-4  # place of the last quantile in it: on a logarithmic scale Student's t has no mean
 EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
 
 
@@ -199,10 +200,10 @@ class NormalLaw(Law):
 
     def moments_of(self, function: Callable[[Floats], Floats], outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation of a function of the values, by Gauss-Hermite quadrature."""
-        from scipy.special import ndtr
-
         nodes, weights = np.polynomial.hermite_e.hermegauss(N_NODES)
-        values = [function(self.draw(outputs, noise)) for noise in self.errors.quantile(ndtr(nodes)).tolist()]
+        if not isinstance(self.errors, Gaussian):
+            nodes = self.errors.quantile(np.clip(Gaussian().distribution(nodes), FARTHEST, 1.0 - FARTHEST))
+        values = [function(self.draw(outputs, noise)) for noise in nodes.tolist()]
         mean = weights @ values / weights.sum()
         return mean, np.sqrt(weights @ np.square(values - mean) / weights.sum())
 

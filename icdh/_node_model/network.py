@@ -28,7 +28,7 @@ import numpy as np
 
 from icdh._node_model._kernels import fill_hidden, node_forward
 from icdh._node_model.law import Law
-from icdh._utils.arrays import Floats, Integers
+from icdh._utils.arrays import Floats, Integers, Mask
 
 SPLIT = 0.3  # standard deviation of the step between the halves of a unit
 
@@ -147,12 +147,13 @@ class NodeNetwork:
             theta[intercepts[output] : intercepts[output] + self.hidden_units + 1] *= sign
         return replace(self, theta=theta)
 
-    def at_zero(self, n_variables: int) -> "NodeNetwork":
-        """Return the network of the inputs below ``n_variables`` alone, those from there on held at zero."""
-        kept = self.inputs < n_variables
-        inputs = np.repeat(kept, self.widths)
-        first = self.theta[: inputs.size * self.hidden_units].reshape(inputs.size, self.hidden_units)
+    def held(self, kept: Mask, at: Floats) -> "NodeNetwork":
+        """Return the network of some inputs alone, numbers beside them held at values; both of shape (p,)."""
+        inputs, m = np.repeat(kept, self.widths), self.hidden_units
+        first = self.theta[: inputs.size * m].reshape(inputs.size, m)
         theta = np.append(first[inputs], self.theta[first.size :])
+        biases = theta[np.count_nonzero(inputs) * m :][:m]
+        biases += np.repeat(at, self.widths)[~inputs] @ first[~inputs]
         return replace(self, inputs=self.inputs[kept], widths=self.widths[kept], theta=theta)
 
     def faults(self, law: Law, widths: Sequence[int]) -> Iterator[str]:

@@ -20,7 +20,6 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln, ndtr, ndtri, stdtr, stdtrit
 
 from icdh._utils.arrays import Floats, Integers
 from icdh._utils.density import LOG_SQRT_2PI
@@ -89,11 +88,15 @@ class Gaussian(Noise):
 
     def distribution(self, noise: Floats) -> Floats:
         """Return the distribution function."""
+        from scipy.special import ndtr
+
         places: Floats = ndtr(noise)
         return places
 
     def quantile(self, places: Floats) -> Floats:
         """Return the inverse of the distribution function."""
+        from scipy.special import ndtri
+
         noise: Floats = ndtri(places)
         return noise
 
@@ -134,18 +137,22 @@ class Student(Noise):
     def log_density(self, noise: Floats) -> Floats:
         """Return the log-density."""
         half = 0.5 * (self.degrees + 1.0)
-        constant = gammaln(half) - gammaln(0.5 * self.degrees)
+        constant = math.lgamma(half) - math.lgamma(0.5 * self.degrees)
         constant -= 0.5 * math.log(math.pi * self.degrees) + math.log(self.scale)
         log_density: Floats = constant - half * np.log1p(np.square(noise / self.scale) / self.degrees)
         return log_density
 
     def distribution(self, noise: Floats) -> Floats:
         """Return the distribution function."""
+        from scipy.special import stdtr
+
         places: Floats = stdtr(self.degrees, noise / self.scale)
         return places
 
     def quantile(self, places: Floats) -> Floats:
         """Return the inverse of the distribution function."""
+        from scipy.special import stdtrit
+
         noise: Floats = self.scale * stdtrit(self.degrees, places)
         return noise
 
@@ -198,7 +205,7 @@ class Free(Noise):
 
     def at_places(self) -> tuple[Floats, Floats]:
         """Return quantiles as dense as those of a normal distribution, and the probabilities about them."""
-        places = ndtr(np.linspace(-8.0, 8.0, 2001))
+        places = Gaussian().distribution(np.linspace(-8.0, 8.0, 2001))
         return self.quantile((places[1:] + places[:-1]) / 2), np.diff(places)
 
     def log_density(self, noise: Floats) -> Floats:

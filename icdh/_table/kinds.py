@@ -284,7 +284,7 @@ def grid_of(values: Floats) -> Grid | None:
     The share of rows that hold a value alone is that of new rows with a new value (Good, 1953).
     """
     distinct, counts = np.unique(values, return_counts=True)
-    repeats = distinct.size > 1 and np.count_nonzero(counts == 1) < TUNING.new_share * values.size
+    repeats = distinct.size > 1 and np.count_nonzero(counts == 1) < TIES.new_share * values.size
     observed = distinct if repeats else np.zeros(0)
     largest = float(np.abs(distinct).max())
     for digits in range(MOST_DIGITS + 1):

@@ -22,7 +22,7 @@ from icdh._utils.arrays import Floats, Mask
 
 TRANSFORMS = ("none", "log", "yeo-johnson")
 LEAST_LOG = 1e-3  # of the parameter: the logarithm of less is that of so much
-LARGEST_LOG = 690.0
+LARGEST_LOG = 300.0  # the square of its exponential is finite
 
 
 @dataclass(frozen=True)

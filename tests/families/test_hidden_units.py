@@ -10,6 +10,7 @@ from support.families import (
     PRICE,
     Families,
     GaussianResponse,
+    NodeNetwork,
     OrdinalResponse,
     cold_start,
     columns_of,
@@ -293,8 +294,8 @@ def test_a_number_of_units_is_that_of_all_variables():
     model = HNMSearch(hidden_units=3, n_restarts=1, column_transform="none").fit(bent(n=200).T)
     found = model.found_graph()
     assert set(found.scores.units) == {3}
-    networks = [own for own in enumerate(found.graph) if found.scores.model_of(own) != "additive"]
-    assert {model.model_.conditionals[found.table.order[node]].predictor.hidden_units for node, _ in networks} == {3}
+    networks = [given.predictor for given in model.model_.conditionals if isinstance(given.predictor, NodeNetwork)]
+    assert {network.hidden_units for network in networks} == {3}
     with pytest.raises(ValueError, match="hidden_units must be an integer or 'auto'; got 'many'"):
         HNMSearch(hidden_units="many").fit(bent(n=50).T)
 

@@ -240,8 +240,8 @@ def test_noise_of_any_shape_has_the_density_of_the_residuals():
     assert {given.law.errors.name for given in model.model_.conditionals} == {"free"}
     drawn, levels = model.sample(20_000, random_state=0)[:, 0], [0.01, 0.5, 0.99]
     np.testing.assert_allclose(np.quantile(drawn, levels), np.quantile(x, levels), atol=0.4)
-    assert drawn.min() > -0.1
-    assert gaussian.sample(20_000, random_state=0)[:, 0].min() < -0.5
+    assert np.mean(drawn < -0.1) < 0.003  # no value there was seen, and it is as improbable as one row of 600
+    assert np.mean(gaussian.sample(20_000, random_state=0)[:, 0] < -0.1) > 0.1
 
 
 def test_tables_come_back_as_they_went_in(known):

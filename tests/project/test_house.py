@@ -42,8 +42,8 @@ ROOMS = {
         "categories computed missing_codes transforms < frames kinds < table < arguments experiments < relations"
     ),
     "_node_model": (
-        "_kernels law < _outputs_kernels _additive_kernels _linear_kernels response < _descent_kernels network < "
-        "noise gain_estimates gaussian scoring < ordinal categorical < point_masses < evidence columns < worth < "
+        "noise_density < _kernels law < _outputs_kernels _additive_kernels _linear_kernels response < "
+        "_descent_kernels network < noise gain_estimates gaussian scoring < ordinal categorical < point_masses < evidence columns < worth < "
         "families < additive screening confounded pair_estimates < score"
     ),
     "_hidden_causes": "_kernels < district linear < search",
