@@ -20,7 +20,7 @@ class Drawn:
     covariates: np.ndarray
     truth: float | np.ndarray
     labels: tuple[int, ...] = ()
-    groups: np.ndarray | None = None
+    groups: tuple[np.ndarray, ...] = ()
     within: list = field(default_factory=list)
 
     @property
@@ -174,7 +174,7 @@ def clusters(rng, n):
     w = rng.normal(size=(2, n))
     dose = rng.normal(size=of[-1] + 1)[of] + 0.5 * w[0] + rng.normal(size=n)
     shared = rng.normal(size=of[-1] + 1)[of]
-    return Drawn(0.5 * dose + w[0] + shared + rng.normal(size=n), dose, w.T, 0.5, groups=of)
+    return Drawn(0.5 * dose + w[0] + shared + rng.normal(size=n), dose, w.T, 0.5, groups=(of,))
 
 
 def slow(rng, n_units, length):
@@ -205,7 +205,7 @@ def panel_and_years(rng, n):
     return drawn
 
 
-# Six that were written after the estimators.
+# Seven that were written after the estimators.
 
 
 @design
@@ -218,6 +218,19 @@ def two_ways(rng, n):
     dose = shared[0] + shared[2] + 0.5 * w[0] + slow(rng, n_firms, 20)
     effect = 0.5 * dose + 2.0 * shared[0] + shared[1] + 2.0 * shared[2] + shared[3] + w[0] + slow(rng, n_firms, 20)
     return Drawn(effect, dose, w.T, 0.5, within=[firm, year])
+
+
+@design
+def crossed(rng, n):
+    """Draw firms and years that share parts of both, crossed: rows depend in two ways."""
+    n_years = max(int(np.sqrt(n / 2.0)), 10)
+    firm, year = np.divmod(np.arange(n // n_years * n_years), n_years)
+    w = rng.normal(size=(2, firm.size))
+    shared = [rng.normal(size=at[-1] + 1)[at] for at in (firm, firm, year, year)]
+    dose = shared[0] + shared[2] + 0.5 * w[0] + rng.normal(size=firm.size)
+    return Drawn(
+        0.5 * dose + w[0] + shared[1] + shared[3] + rng.normal(size=firm.size), dose, w.T, 0.5, groups=(firm, year)
+    )
 
 
 @design

@@ -20,6 +20,7 @@ from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import effect_of_equal_values, repeats, resembles_its_past
 from icdh._table.categories import Label
+from icdh._table.frames import column_labels
 from icdh._table.kinds import FEW_VALUES
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_content
@@ -32,6 +33,7 @@ from icdh.uncertainty.posterior import posterior
 
 Within: TypeAlias = str | int | Sequence[str | int] | Mapping[str, list[Hashable]] | None
 FEWEST_ROWS = 10
+TARGETS = ("all", "untreated", "treated")
 BENT = 0.01  # p-value below which a curve is no straight line
 
 
@@ -43,10 +45,9 @@ def effect(
     *,
     contrast: Sequence[Label] | None = None,
     target: str = "all",
-    where: ByColumn[Label] | None = None,
     within: Within = None,
     level: float = 0.95,
-    groups: Groups = None,
+    groups: Groups | tuple[Groups, ...] = None,
     sequence: bool = False,
     kinds: ByColumn[str] | None = None,
     model: object = None,
@@ -74,16 +75,14 @@ def effect(
     target : {"all", "treated", "untreated"}
         Whose mean effect is estimated: that of all rows, or of those with the second or the first value of the
         contrast. Not of a number, nor with ``within``.
-    where : mapping, optional
-        Only rows in which these variables have these values: ``{"sex": 0}``.
     within : str or int, sequence of these, or mapping from names to labels of rows, optional
         Columns of units, such as states and years, which are no variables: rows are compared within the units of each
-        (fixed effects), and rows of one unit of the first depend on one another, unless ``groups`` names others.
+        (fixed effects), and rows of one unit of the first depend on one another, unless ``groups`` says which do.
     level : float
         The probability of the interval.
-    groups : str, int or array_like, shape (M,), optional
+    groups : str, int or array_like, shape (M,), or tuple of these, optional
         Rows that depend on one another, such as those of a person: a column, which is then no variable, or one label a
-        row.
+        row. Of a tuple, such as ``("firm", "year")``, rows that share any of them do.
     sequence : bool
         Whether rows depend on those before them; blocks of consecutive rows, as many as rows in each, then count as
         groups.
@@ -133,7 +132,7 @@ def effect(
     >>> round(answer.unadjusted, 1), answer.lower < 1.0 < answer.upper
     (2.6, True)
     """
-    Choice(("all", "treated", "untreated")).check("target", target)
+    Choice(TARGETS).check("target", target)
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1; got {level!r}")
     if isinstance(adjust, str):
@@ -143,9 +142,8 @@ def effect(
             f"a model keeps no rows, so that it has no intervals; give the table, and the model by {option('model')}, "
             "or ask the model alone for effects() and average_effect()"
         )
-    X, labels = without_groups(X, groups)
-    X, units = _units(X, within)
-    graph = _model_of(model)
+    X, ways, units = _without_units(X, groups, within)
+    labels, graph = next(iter(ways), None), _model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
     table = table_of(X, labels, sequence, kinds)
     refuse_hidden_causes(graph, "adjustment for observed columns")
@@ -155,8 +153,11 @@ def effect(
     if pair[0] == pair[1]:
         raise ValueError(f"cause and effect are both {table.names[pair[0]]!r}; name two variables")
     seed = int(random_generator(random_state).integers(2**31))
-    rows = _rows(table, where, pair)
-    question = _Question(table.of_rows(rows), rows, *pair, *_relations(table, units, rows), seed, target, level)
+    rows = rows_by_content([table.values[k] for k in (*pair, *range(table.n_variables))])  # in no order of the user's
+    units = {name: _numbers(table, of, rows) for name, of in units.items()}
+    clusters = () if table.related is None else (table.related.units[rows],)
+    clusters = (*clusters, *(_numbers(table, of, rows) for of in ways[1:])) or tuple(units.values())[:1]
+    question = _Question(table.of_rows(rows), *pair, clusters, units, seed, target, level)
     question.check([])
     ends = product(question.contrasts(contrast), outcomes_of(table.categories.get(pair[1])))
     questions = [replace(question, contrast=each, outcome=outcome) for each, outcome in ends]
@@ -172,11 +173,11 @@ def effect(
         covariates, notes = _covariates(adjust, _model_of(model), table, *pair)
         notes += notes_on_tiers(Knowledge.of(knowledge), table.names, pair[0], covariates)
         question.check(covariates)
-        covariates = [k for k in covariates if question.table.varying[k]]
+        covariates = [k for k in covariates if table.varying[k]]
         results = [each.answer(covariates) for each in questions]
         answers = [answer for answer, _ in results]
-        if question.groups is None and math.isfinite(answers[0].estimate):
-            notes += question.dependence(covariates, results[0][1])
+        if not clusters and math.isfinite(answers[0].estimate):
+            notes += _notes_on_rows(table, [*covariates, *pair], results[0][1][np.argsort(rows)])
     notes = [*answers[0].notes, *notes]
     for note in notes:
         warn(note, DataWarning)
@@ -197,15 +198,20 @@ def with_labels(kinds: ByColumn[str], model: StructuralModel) -> dict[Hashable, 
     return {**kinds, **{model.names[k]: "categorical" for k in labels}}
 
 
-def _units(X: TableLike, within: Within) -> tuple[TableLike, Mapping[str, list[Hashable]]]:
-    """Return a table without the columns that name units, and the unit of every row by each of them."""
-    if isinstance(within, Mapping):
-        return X, within
-    columns = [] if within is None else [within] if isinstance(within, (str, int)) else list(within)
-    units = {str(column): without_groups(X, column)[1] or [] for column in columns}
+def _without_units(
+    X: TableLike, groups: Groups | tuple[Groups, ...], within: Within
+) -> tuple[TableLike, list[list[Hashable]], Mapping[str, list[Hashable]]]:
+    """Return a table without columns of groups and units, the labels of rows by each grouping, and by each unit."""
+    several = isinstance(groups, tuple) and groups not in (column_labels(X) or [])
+    ways = list(groups) if several else [] if groups is None else [groups]
+    units = [] if within is None or isinstance(within, Mapping) else [within]
+    units = [*units[0]] if units and not isinstance(within, (str, int)) else units
+    labels = [without_groups(X, column)[1] for column in (*ways, *units)]
+    columns = dict.fromkeys(column for column in (*ways, *units) if isinstance(column, Hashable))
     for column in sorted(columns, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
         X = without_groups(X, column)[0]
-    return X, units
+    named = within if isinstance(within, Mapping) else dict(zip(map(str, units), labels[len(ways) :], strict=True))
+    return X, labels[: len(ways)], named
 
 
 def _model_of(X: object) -> StructuralModel | None:
@@ -231,27 +237,10 @@ def _covariates(
     return covariates, notes_on_covariates(graph.adjacency, graph.names, cause, effect, covariates)
 
 
-def _rows(table: Table, where: ByColumn[Label] | None, pair: Sequence[int]) -> Integers:
-    """Return the rows where variables have these values, in an order that does not depend on the user's."""
-    mask = np.ones(table.n_observations, dtype=bool)
-    for key, value in (where or {}).items():
-        at = variable_index(key, table.names, "where")
-        categories = table.categories.get(at)
-        mask &= table.values[at] == (float(value) if categories is None else categories.encoded([value], "where")[0])
-    rows = np.flatnonzero(mask)
-    if rows.size < FEWEST_ROWS:
-        raise ValueError(f"{option('where')} leaves {rows.size} rows; {FEWEST_ROWS} are needed")
-    return rows[rows_by_content([table.values[k][rows] for k in (*pair, *range(table.n_variables))])]
-
-
-def _relations(
-    table: Table, units: Mapping[str, list[Hashable]], rows: Integers
-) -> tuple[Integers | None, dict[str, Integers]]:
-    """Return the groups of rows that depend on one another, and their units by what names these."""
-    alone = replace(table, related=None)
-    relations = {name: with_relations(alone, labels, False).related for name, labels in units.items()}
-    within = {name: rows if relation is None else relation.units[rows] for name, relation in relations.items()}
-    return next(iter(within.values()), None) if table.related is None else table.related.units[rows], within
+def _numbers(table: Table, labels: list[Hashable], rows: Integers) -> Integers:
+    """Return the number of every row's unit, of selected rows."""
+    related = with_relations(replace(table, related=None), labels, False).related
+    return rows if related is None else related.units[rows]
 
 
 @dataclass(frozen=True)
@@ -261,13 +250,11 @@ class _Question:
     Attributes
     ----------
     table : Table
-        The rows that the question is about.
-    rows : ndarray of int, shape (n,)
-        Their positions in the user's table.
+        Its rows, in no order of the user's.
     cause, effect : int
         The variables.
-    groups : ndarray of int, shape (n,), or None
-        Rows of one group depend on one another.
+    groups : tuple of ndarray of int, each of shape (n,)
+        Groupings of rows that depend on one another.
     units : dict of str to ndarray of int, shape (n,)
         The units that rows are compared within, by what names them.
     seed : int
@@ -281,10 +268,9 @@ class _Question:
     """
 
     table: Table
-    rows: Integers
     cause: int
     effect: int
-    groups: Integers | None
+    groups: tuple[Integers, ...]
     units: dict[str, Integers]
     seed: int
     target: str
@@ -347,30 +333,22 @@ class _Question:
         sample = sample.of_rows(np.isin(sample.cause, pair[:2]))
         return replace(sample, cause=(sample.cause == pair.high) * 1.0)
 
-    def estimate(self, covariates: Sequence[int]) -> tuple[Slope | Difference, Estimate]:
-        """Return the estimator that is adjusted for covariates, and its estimate in the unit of the effect."""
+    def estimator(self, covariates: Sequence[int]) -> Slope | Difference:
+        """Return the estimator that is adjusted for covariates."""
         sample, pair = self.sample(covariates), self.contrast
         if self.is_slope or pair is None:
-            slope = Slope(sample)
-            return slope, (slope.step(*pair[:2]) if pair is not None and self.is_number else slope.per_unit()).times(
-                sample.unit
-            )
-        low, high, sign = (pair.high, pair.low, -1) if self.target == "untreated" else (pair.low, pair.high, 1)
-        difference = Difference(sample, low, high, self.target != "all", self.level)
-        estimate = difference.estimate().times(sign * sample.unit)
-        return difference, replace(estimate, effective=estimate.effective[::sign])
+            return Slope(sample, pair[:2] if pair is not None and self.is_number else None)
+        return Difference(sample, pair[:2], TARGETS.index(self.target) - 1, self.level)
 
     def answer(self, covariates: Sequence[int]) -> tuple[Effect, Floats]:
         """Return the answer that is adjusted for covariates, and what each row adds to it."""
-        estimator, estimate = self.estimate(covariates)
-        sample, pair, names = estimator.sample, self.contrast, [self.table.names[k] for k in covariates]
-        curve = estimator.curve(self.level) if isinstance(estimator, Slope) and self.is_number else None
+        estimator, names = self.estimator(covariates), [self.table.names[k] for k in covariates]
+        estimate, curve = estimator.estimate(), estimator.curve(self.level)
         lower, upper = estimate.interval(self.level)
         nearest = 0.0 if lower <= 0.0 <= upper else min(abs(lower), abs(upper))
-        compared: tuple[Hashable, ...] = ("all",) if self.is_slope or pair is None else pair[2:]
-        cause = sample.cause if self.is_slope or pair is None else (sample.cause == pair.high) * 1.0
+        compared = ("all",) if self.contrast is None or len(estimate.effective) == 1 else self.contrast[2:]
         answer = replace(
-            self._effect(sample, (estimate.value, lower, upper), self._estimand(estimate.share, curve)),
+            self._effect((estimate.value, lower, upper), self._estimand(estimate.share, curve)),
             bounds=estimate.bounds,
             curve=curve,
             adjusted=tuple(names),
@@ -379,7 +357,7 @@ class _Question:
             robustness_value=robustness_value(estimate.value, estimate.scale),
             robustness_value_interval=robustness_value(nearest, estimate.scale),
             scale=estimate.scale,
-            strongest=strongest_covariate(sample, cause, names, estimate),
+            strongest=strongest_covariate(estimator.sample, estimator.exposure, names, estimate),
             notes=estimate.notes,
         )
         return answer, estimate.influence
@@ -389,23 +367,19 @@ class _Question:
 
         def estimate(parents: tuple[int, ...]) -> Estimate:
             self.check(parents)
-            return self.estimate([k for k in parents if self.table.varying[k]])[1]
+            return self.estimator([k for k in parents if self.table.varying[k]]).estimate()
 
         average = mixture(sets, estimate, self.level)
         note = f"graphs of probability {average.unanswered:.2f} give no answer, and are left out"
-        answer = self._effect(self.sample([]), average[:3], f"{self._estimand()}, averaged over graphs")
+        answer = self._effect(average[:3], f"{self._estimand()}, averaged over graphs")
         return replace(answer, probability_of_effect=average.probability, notes=(note,) * (average.unanswered > 0.01))
 
-    def _effect(self, sample: Sample, numbers: tuple[float, float, float], estimand: str) -> Effect:
+    def _effect(self, numbers: tuple[float, float, float], estimand: str) -> Effect:
         """Return an answer that holds the question, estimate and interval, and the estimate without adjustment."""
-        y, d, names, pair = sample.effect * sample.unit, sample.cause, self.table.names, self.contrast
-        if self.is_slope or pair is None:
-            unadjusted = float(np.mean((d - d.mean()) * y) / d.var())
-            unadjusted *= pair.high - pair.low if pair is not None and self.is_number else 1.0
-        else:
-            unadjusted = float(y[d == pair.high].mean() - y[d == pair.low].mean())
-        question = names[self.cause], names[self.effect], pair and pair[2:], self.outcome[0], self.level
-        return Effect(*question, y.size, unadjusted, estimand, *numbers)
+        plain = replace(self, units={}).estimator([]).estimate()
+        pair = self.table.names[self.cause], self.table.names[self.effect]
+        question = *pair, self.contrast and self.contrast[2:], self.outcome[0], self.level
+        return Effect(*question, plain.influence.size, plain.value, estimand, *numbers)
 
     def _estimand(self, share: float = 1.0, curve: Curve | None = None) -> str:
         cause, effect = (printable(self.table.names[k]) for k in (self.cause, self.effect))
@@ -422,27 +396,35 @@ class _Question:
             text += f", of the rows at {shown(pair[2 if self.target == 'untreated' else 3])}"
         return text if share in (0.0, 1.0) else f"{text}, of the {percent(share)} that have counterparts"
 
-    def dependence(self, covariates: Sequence[int], influence: Floats) -> list[str]:
-        """Return the clearest note, if rows that the interval counts as independent are not."""
-        order, columns = np.argsort(self.rows), [*covariates, self.cause, self.effect]
-        values, influence = self.table.values[columns][:, order], influence[order]
-        names = [self.table.names[k] for k in columns]
-        if copies := repeats(values):
-            return [copies.message(names, influence.size)]
-        numbers = [k for k, at in enumerate(columns[:-1]) if at not in self.table.unordered]
-        units = [k for k in numbers if _determines(values[k], values[-2])]
-        increases = [effect_of_equal_values(influence, values[k]) for k in units]
-        if (increase := max(increases, default=1.0)) > 1.0:
-            return [
-                f"rows with the same {names[units[increases.index(increase)]]!r} resemble one another, and the cause "
-                "is the same in them, as if several came from each person or place: if each value is one, the interval "
-                f"should be {np.sqrt(increase):.2g} times as wide; name them by {option('groups')}"
-            ]
-        has_few = [self.table.n_distinct(k) <= FEW_VALUES for k in columns]  # rows of counts, cell by cell
-        if all(has_few) or not resembles_its_past(influence, values):
-            return []
-        remedy = f"say {option('sequence', True)}, or name persons by {option('groups')}"
-        return [f"rows depend on those before them, so the interval is too narrow; {remedy}"]
+
+def _notes_on_rows(table: Table, columns: Sequence[int], influence: Floats) -> list[str]:
+    """Return the clearest note, if rows that the interval counts as independent are not.
+
+    Parameters
+    ----------
+    table : Table
+        The rows in the user's order.
+    columns : sequence of int
+        The covariates, the cause and the effect.
+    influence : ndarray, shape (M,)
+        What each row adds to the estimate.
+    """
+    values, names = table.values[columns], [table.names[k] for k in columns]
+    if copies := repeats(values):
+        return [copies.message(names, influence.size)]
+    units = [k for k, at in enumerate(columns[:-1]) if at not in table.unordered and _determines(values[k], values[-2])]
+    increases = [effect_of_equal_values(influence, values[k]) for k in units]
+    if (increase := max(increases, default=1.0)) > 1.0:
+        return [
+            f"rows with the same {names[units[increases.index(increase)]]!r} resemble one another, and the cause "
+            "is the same in them, as if several came from each person or place: if each value is one, the interval "
+            f"should be {np.sqrt(increase):.2g} times as wide; name them by {option('groups')}"
+        ]
+    has_few = [table.n_distinct(k) <= FEW_VALUES for k in columns]  # rows of counts, cell by cell
+    if all(has_few) or not resembles_its_past(influence, values):
+        return []
+    remedy = f"say {option('sequence', True)}, or name persons by {option('groups')}"
+    return [f"rows depend on those before them, so the interval is too narrow; {remedy}"]
 
 
 def _determines(values: Floats, cause: Floats) -> bool:

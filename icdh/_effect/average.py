@@ -29,7 +29,7 @@ from functools import cached_property
 
 import numpy as np
 
-from icdh._effect.sample import ENOUGH, Estimate, Sample, clustered_error, effective_rows
+from icdh._effect.sample import ENOUGH, Estimate, Sample, effective_rows, sandwich
 from icdh._utils.arrays import Floats, Mask
 
 FEWEST, LEAST_SHARE = 10.0, 0.1  # effective rows; share of the rows
@@ -44,29 +44,28 @@ class Difference:
     ----------
     sample : Sample
         The rows.
-    low, high : float
+    ends : pair of float
         From and to what the cause is set.
-    of_treated : bool
-        Whether the mean is that of the rows at ``high``, not of all.
+    target : {-1, 0, 1}
+        Whose mean it is: that of all rows, or of those with the first or the second of these values.
     level : float
         The probability of the interval that bounds add to.
     """
 
     sample: Sample
-    low: float
-    high: float
-    of_treated: bool = False
+    ends: tuple[float, float]
+    target: int = -1
     level: float = 0.95
 
     @cached_property
     def _arms(self) -> Mask:
         """The rows that have each value, shape (2, n)."""
-        return np.stack([self.sample.cause == value for value in (self.low, self.high)])
+        return np.stack([self.sample.cause == value for value in self.ends])
 
     @cached_property
     def _target(self) -> Mask:
         """The rows whose mean effect it is."""
-        return np.asarray(self._arms[1] | (not self.of_treated))
+        return self._arms[self.target] if self.target >= 0 else np.ones_like(self._arms[0])
 
     @cached_property
     def _fits(self) -> tuple[Floats, Floats]:
@@ -78,8 +77,21 @@ class Difference:
         means = [splines.means(effect, folds, rows=rows)[:, 0] for rows in at]
         return np.clip([low, high], 1e-12, 1.0), np.array(means)  # against division by zero alone
 
+    @property
+    def exposure(self) -> Floats:
+        """Ones where the cause has the second value, else zeros."""
+        return self._arms[1] * 1.0
+
+    def curve(self, level: float) -> None:
+        """Return None: two values have no curve."""
+
+    @cached_property
+    def _chance(self) -> Floats:
+        """The probability of every row to be one of those whose mean effect it is, shape (n,)."""
+        return self._fits[0][self.target] if self.target >= 0 else np.ones(self._target.size)
+
     def estimate(self) -> Estimate:
-        """Return the mean effect, of the rows with counterparts where some have none; NaN where most have none."""
+        """Return the mean effect in the user's unit, of rows with counterparts; NaN where hardly any row has one."""
         counts, least = self._arms.sum(axis=1), FEWEST if len(self.sample.covariates) else 2.0
         kept = self._counterparts() if counts.min() >= least else np.zeros_like(self._target)
         share, counts = float(kept[self._target].mean()), (kept & self._arms).sum(axis=1)
@@ -91,31 +103,32 @@ class Difference:
                 left += f"{percent(share)} of the rows that have counterparts"
                 notes = (few,) * (fewest < ENOUGH) + (left,) * (share < 1.0)
                 bounds = self._bounds(kept, answer.interval(self.level)) if share < 1.0 else None
-                return replace(answer, share=share, bounds=bounds, notes=notes)
+                return replace(answer, share=share, bounds=bounds, notes=notes).times(self.sample.unit)
         why = f"too few rows to compare: counterparts for {percent(share)} of the rows, and {counts.min()} rows of one "
         why += "value of the cause among these: no answer"
         rows, bounds = (float(counts[0]), float(counts[1])), self._bounds(np.zeros_like(kept), (0.0, 0.0))
         nothing = np.zeros(kept.size)
-        return Estimate(math.nan, math.nan, 1.0, math.nan, rows, nothing, 0.0, bounds, (why,))
+        answer = Estimate(math.nan, math.nan, 1.0, math.nan, rows, nothing, 0.0, bounds, (why,))
+        return answer.times(self.sample.unit)
 
     def _mean_of(self, kept: Mask) -> Estimate:
         """Return the mean effect of the rows that are kept."""
         y, (probabilities, means), members = self.sample.effect, self._fits, kept & self._target
         size, per_member = np.count_nonzero(members), y.size / np.count_nonzero(members)
-        target = kept * (probabilities[1] if self.of_treated else 1.0)
-        weights = self._arms * target / probabilities
+        chance = kept * self._chance
+        weights = self._arms * chance / probabilities
         weights *= size / weights.sum(axis=1, keepdims=True)
         corrections = weights * (y - means)
         low, high = ((members * means).sum(axis=1) + corrections.sum(axis=1)) / size
         jackknifed = corrections / np.maximum(1.0 - weights / size, 0.1)
         influence = np.diff(members * (means - [[low], [high]]) + jackknifed, axis=0)[0]
         left = (self._arms * (y - means)).sum(axis=0)[kept & self._arms.any(axis=0)]
-        by_model = float((np.square(target * per_member) / probabilities).sum(axis=0).mean())
+        by_model = float((np.square(chance * per_member) / probabilities).sum(axis=0).mean())
         by_weights = float(np.square((weights[1] - weights[0]) * per_member).mean())
         riesz = max(2.0 * by_model - by_weights, by_model / 2.0)
         rows = effective_rows(weights[0]), effective_rows(weights[1])
-        n_groups = math.inf if self.sample.groups is None else np.count_nonzero(np.bincount(self.sample.groups))
-        error, degrees = clustered_error(influence, self.sample.groups) / size, max(min(*rows, n_groups) - 1.0, 1.0)
+        covariances, n_groups = sandwich(influence[:, np.newaxis] / size, members / size, self.sample.groups)
+        error, degrees = math.sqrt(float(covariances.max())), max(min(*rows, n_groups) - 1.0, 1.0)
         return Estimate(
             float(high - low), error, degrees, math.sqrt(float(np.square(left).mean()) * riesz), rows, influence
         )
@@ -123,20 +136,19 @@ class Difference:
     def _counterparts(self) -> Mask:
         """Return the rows whose mean effect is the most precise: those of the least variances; all if others do little.
 
-        The variance of a mean of rows is the sum of 1 / p_0 + 1 / p_1 over their squared number; of the treated, whose
-        number is the sum of p_1, each row counts p_1 times, with 1 / p_0.
+        The variance of a mean of rows is the sum of 1 / p_0 + 1 / p_1 over their squared number. Of the rows with one
+        value, whose number is the sum of its p, each row counts p times, with 1 / p of the other value.
         """
-        probabilities = self._fits[0]
-        variance = (1.0 / probabilities[: 1 if self.of_treated else 2]).sum(axis=0)
-        counts = probabilities[1] if self.of_treated else np.ones(variance.size)
+        others = [value for value in (0, 1) if value != self.target]
+        variance = (1.0 / self._fits[0][others]).sum(axis=0)
         order = np.argsort(variance)
-        of_mean = np.cumsum((counts * variance)[order]) / np.square(np.cumsum(counts[order]))
+        of_mean = np.cumsum((self._chance * variance)[order]) / np.square(np.cumsum(self._chance[order]))
         best = int(np.argmin(of_mean))
         return np.asarray((variance <= variance[order[best]]) | (of_mean[-1] < LEAST_GAIN * of_mean[best]))
 
     def _bounds(self, kept: Mask, ends: tuple[float, float]) -> tuple[float, float] | None:
         """Return bounds on the mean effect of all rows: what others would be may be any value of the effect seen."""
-        if self.of_treated:
+        if self.target >= 0:
             return None
         y, bounds = self.sample.effect, []
         for end, of_high, of_low in zip(ends, (y.min(), y.max()), (y.max(), y.min()), strict=True):

@@ -16,12 +16,16 @@ Cinelli, Hazlett: "Making sense of sensitivity", Journal of the Royal Statistica
 Chernozhukov, Cinelli, Newey, Sharma, Syrgkanis: "Long story short: omitted variable bias in causal machine learning",
 NBER Working Paper 30302, 2022.
 Kish: "Survey Sampling", 1965, Section 11.7 (effective rows).
+Cameron, Gelbach, Miller: "Robust inference with multiway clustering", Journal of Business and Economic Statistics 29,
+2011.
+MacKinnon, Nielsen, Webb: "Jackknife inference with two-way clustering", arXiv 2406.08880, 2024.
 """
 
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -46,8 +50,8 @@ class Sample:
         One covariate a row.
     has_labels : tuple of bool
         Which covariates hold codes of labels.
-    groups : ndarray of int, shape (n,), or None
-        Rows of one group depend on one another.
+    groups : tuple of ndarray of int, each of shape (n,)
+        Groupings: rows of one group depend on one another. Folds hold whole groups of the first.
     within : tuple of ndarray of int, each of shape (n,)
         Groupings whose means are taken out.
     seed : int
@@ -60,7 +64,7 @@ class Sample:
     cause: Floats
     covariates: Floats
     has_labels: tuple[bool, ...]
-    groups: Integers | None = None
+    groups: tuple[Integers, ...] = ()
     within: tuple[Integers, ...] = ()
     seed: int = 0
     unit: float = 1.0
@@ -72,16 +76,15 @@ class Sample:
 
     def of_rows(self, rows: Integers | Mask) -> "Sample":
         """Return selected rows; groups are numbered in the order of their first rows."""
-        groups = None if self.groups is None else _numbered(self.groups[rows])
-        within = tuple(_numbered(labels[rows]) for labels in self.within)
+        groups, within = (tuple(_numbered(of[rows]) for of in ways) for ways in (self.groups, self.within))
         columns = self.effect[rows], self.cause[rows], self.covariates[:, rows]
         return Sample(*columns, self.has_labels, groups, within, self.seed, self.unit)
 
     def folds(self, strata: Floats | None = None) -> Integers:
-        """Return the fold of every row: whole groups, or evenly in every stratum."""
+        """Return the fold of every row: whole groups of the first grouping, or evenly in every stratum."""
         n, rng = self.effect.size, np.random.default_rng(self.seed)
-        if self.groups is not None:
-            return (rng.permutation(self.groups.max() + 1) % N_FOLDS)[self.groups]
+        if self.groups:
+            return (rng.permutation(self.groups[0].max() + 1) % N_FOLDS)[self.groups[0]]
         order = np.lexsort((rng.random(n), np.zeros(n) if strata is None else strata))
         return np.argsort(order) % N_FOLDS
 
@@ -188,8 +191,39 @@ def multiple_of(r_y: float, r_d: float, estimate: float, scale: float) -> float:
     return multiple if multiple * max(r_y, r_d) < 1.0 else math.inf
 
 
-def clustered_error(influence: Floats, groups: Integers | None) -> float:
-    """Return the standard error of a sum of rows of mean zero, those of one group together."""
-    sums = sums_of(influence, groups)
-    small = 1.0 if groups is None else len(sums) / max(len(sums) - 1.0, 1.0)
-    return math.sqrt(float(np.square(sums).sum()) * small)
+def sandwich(influence: Floats, leverage: Floats, groups: Sequence[Integers]) -> tuple[Floats, float]:
+    """Return covariances of sums of rows by the jackknife, and the effective number of rows or groups.
+
+    There is one covariance for each grouping and, of several, one for all of them together: with the covariances V of
+    rows that share their groups of some groupings,
+
+        V_firm + V_year - V_(firm, year)
+
+    without its negative eigenvalues (Cameron, Gelbach, Miller). As that may be too small, an error is the largest by
+    any of them (MacKinnon, Nielsen, Webb).
+
+    Parameters
+    ----------
+    influence : ndarray, shape (n, k)
+        What each row adds to each of k numbers.
+    leverage : ndarray, shape (n,)
+        The share of each row in what is known.
+    groups : sequence of ndarray of int, each of shape (n,)
+        Groupings of rows that depend on one another; none of independent rows.
+    """
+
+    def of_cells(cells: Integers | None) -> Floats:
+        moved = sums_of(influence, cells) / np.maximum(1.0 - sums_of(leverage, cells), 0.1)[:, np.newaxis]
+        return np.asarray(moved.T @ moved)
+
+    singles = [*groups] or [None]
+    covariances = [of_cells(cells) for cells in singles]
+    if len(groups) > 1:
+        together = sum(covariances)
+        for size in range(2, len(groups) + 1):
+            for some in combinations(groups, size):
+                cells = np.unique(np.stack(some), axis=1, return_inverse=True)[1].ravel()
+                together = together - (-1.0) ** size * of_cells(cells)
+        values, vectors = np.linalg.eigh(together)
+        covariances.append((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    return np.array(covariances), min(effective_rows(sums_of(leverage, cells)) for cells in singles)

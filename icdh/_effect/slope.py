@@ -34,8 +34,8 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._effect.result import Curve, Interval
-from icdh._effect.sample import ENOUGH, Estimate, Sample, effective_rows
-from icdh._effect.splines import UNDERSMOOTHING, demeaned, natural_spline, spline_knots, sums_of
+from icdh._effect.sample import ENOUGH, Estimate, Sample, sandwich
+from icdh._effect.splines import UNDERSMOOTHING, demeaned, natural_spline, spline_knots
 from icdh._utils.arrays import Floats
 
 LEAST_LEFT = 0.02  # share of the cause's variance that covariates leave
@@ -50,7 +50,7 @@ class _Fit(NamedTuple):
     """Least squares of residuals."""
 
     theta: Floats
-    covariance: Floats
+    covariances: Floats
     inverse: Floats
     degrees: float
     effective: float
@@ -61,9 +61,23 @@ class _Fit(NamedTuple):
 
 @dataclass(frozen=True)
 class Slope:
-    """The partially linear model of a sample."""
+    """The partially linear model.
+
+    Attributes
+    ----------
+    sample : Sample
+        The rows.
+    ends : pair of float, or None
+        From and to what the cause is set, along the curve; None for the effect of each unit.
+    """
 
     sample: Sample
+    ends: tuple[float, float] | None = None
+
+    @property
+    def exposure(self) -> Floats:
+        """The cause."""
+        return self.sample.cause
 
     @cached_property
     def _terms(self) -> Callable[[Floats], Floats]:
@@ -99,11 +113,9 @@ class Slope:
         theta = inverse @ (d.T @ y)
         left = y - d @ theta
         influence = (d * left[:, np.newaxis]) @ inverse
-        leverage = sums_of(((d @ inverse) * d).sum(axis=1), groups)
-        moved = sums_of(influence, groups) / np.maximum(1.0 - leverage, 0.1)[:, np.newaxis]
-        effective = effective_rows(leverage)
+        covariances, effective = sandwich(influence, ((d @ inverse) * d).sum(axis=1), groups)
         degrees, squares = max(effective - len(theta), 1.0), float(np.square(left).mean())
-        return _Fit(theta, moved.T @ moved, inverse * y.size, degrees, effective, squares, influence, d[:, 0])
+        return _Fit(theta, covariances, inverse * y.size, degrees, effective, squares, influence, d[:, 0])
 
     @cached_property
     def _line(self) -> _Fit:
@@ -114,12 +126,17 @@ class Slope:
         return self._fit(self._terms(self.sample.cause))
 
     def _estimate(self, fit: _Fit, moved: Floats, notes: tuple[str, ...] = ()) -> Estimate:
-        error = math.sqrt(max(float(moved @ fit.covariance @ moved), 0.0))
+        error = math.sqrt(max(0.0, *(float(moved @ each @ moved) for each in fit.covariances)))
         scale = math.sqrt(max(fit.left * float(moved @ fit.inverse @ moved), 0.0))
         value, influence = float(moved @ fit.theta), fit.influence @ moved
-        return Estimate(value, error, fit.degrees, scale, (fit.effective,), influence, notes=notes)
+        estimate = Estimate(value, error, fit.degrees, scale, (fit.effective,), influence, notes=notes)
+        return estimate.times(self.sample.unit)
 
-    def per_unit(self) -> Estimate:
+    def estimate(self) -> Estimate:
+        """Return the effect in the user's unit: of the step that is asked for, or of each unit."""
+        return self._per_unit() if self.ends is None else self._step(*self.ends)
+
+    def _per_unit(self) -> Estimate:
         """Return the slope; NaN with a note where covariates or units determine the cause."""
         before = float(demeaned(self._terms(self.sample.cause)[:, 0], self.sample.within).var())
         share = float(np.square(self._line.cause).mean()) / max(before, LEAST)
@@ -128,16 +145,18 @@ class Slope:
         nothing = ("covariates or units determine the cause: nothing is left to compare, and there is no answer",)
         return Estimate(math.nan, math.nan, 1.0, math.nan, (0.0,), 0.0 * self.sample.cause, notes=nothing)
 
-    def step(self, low: float, high: float) -> Estimate:
+    def _step(self, low: float, high: float) -> Estimate:
         """Return what a change of the cause from one value to another does, along the curve."""
         moved = np.diff(self._terms(np.array([low, high])), axis=0)[0]
         return self._estimate(self._curve, moved, tuple(self._notes()))
 
-    def curve(self, level: float) -> Curve:
-        """Return the change of the mean along the values of the cause, in the unit of the effect."""
+    def curve(self, level: float) -> Curve | None:
+        """Return the change of the mean along the values of the cause, in the user's unit; None of two values."""
+        if np.unique(self.sample.cause).size <= 2:
+            return None
         values = np.unique(np.quantile(self.sample.cause, np.linspace(0.05, 0.95, CURVE_POINTS)))
-        steps = [self.step(float(values[0]), float(value)).times(self.sample.unit) for value in values]
-        line = self.per_unit().times(self.sample.unit)
+        steps = [self._step(float(values[0]), float(value)) for value in values]
+        line = self._per_unit()
         lower, upper = np.array([step.interval(level) for step in steps]).T
         change, straight = np.array([step.value for step in steps]), Interval(line.value, *line.interval(level))
         return Curve(values, change, lower, upper, straight, self.bend())
@@ -149,11 +168,12 @@ class Slope:
         theta, further = self._curve.theta[1:], len(self._curve.theta) - 1
         if not further:
             return math.nan
-        wald = theta @ np.linalg.pinv(self._curve.covariance[1:, 1:], hermitian=True) @ theta / further
+        inverses = np.linalg.pinv(self._curve.covariances[:, 1:, 1:], hermitian=True)
+        wald = min(float(theta @ inverse @ theta) for inverse in inverses) / further
         return float(fdtrc(further, self._curve.degrees, wald))
 
     def _notes(self, share: float = 1.0) -> list[str]:
-        notes, effective, rows = [], self._line.effective, "rows" if self.sample.groups is None else "groups"
+        notes, effective, rows = [], self._line.effective, "groups" if self.sample.groups else "rows"
         if effective < ENOUGH:
             notes.append(f"the answer rests on few {rows}: {effective:.0f} of equal weight would say as much")
         if share < LEAST_LEFT:

@@ -76,7 +76,8 @@ def _answer(command: "Effects") -> "Effect":
     adjust: str | list[str] = [] if command.adjust == "none" else command.adjust
     if adjust and adjust not in GRAPHS:
         adjust = options.group(command.adjust)
-    where = [text.rpartition("=")[::2] for text in command.where]
+    within, clusters = command.within, options.group(command.group_column) if command.group_column else []
+    command = replace(command, within=[*within, *clusters[1:]], group_column=next(iter(clusters), None))
     saved = _model(command) if command.model else None
     columns = [] if adjust in GRAPHS else [command.cause, command.effect, *adjust]
     if saved is not None:
@@ -84,8 +85,7 @@ def _answer(command: "Effects") -> "Effect":
         kinds = with_labels(dict(command.kinds), saved)
         command = replace(command, kinds=[(str(name), kind) for name, kind in kinds.items()])
     if not command.columns:
-        columns = list(dict.fromkeys(filter(None, [*columns, *(name for name, _ in where)])))
-        command = replace(command, columns=columns)
+        command = replace(command, columns=list(dict.fromkeys(columns)))
     rows = read_input(command)
     if rows.interventions is not None:
         raise ValueError(
@@ -105,9 +105,8 @@ def _answer(command: "Effects") -> "Effect":
             adjust,
             contrast=_contrast(command, coded),
             target=command.target,
-            where={name: cell_of(coded, name, value, "--where") for name, value in where},
-            within=rows.units,
-            groups=rows.groups,
+            within={name: rows.units[name] for name in within},
+            groups=tuple(filter(None, [rows.groups, *(rows.units[name] for name in clusters[1:])])) or None,
             sequence=rows.sequence,
             kinds=declared,
             level=command.level,
@@ -180,7 +179,6 @@ class Question:
         "A,B", "from and to what the cause is set, as the table has them: 0,1 or no,yes"
     )
     target: str = options.choice(("all", "treated", "untreated"), "the rows the answer is about", "all")
-    where: Sequence[str] = options.repeated("NAME=X", "only rows with this value")
     level: float = options.text("P", "probability of the interval", 0.95, type=float)
     values: Sequence[str] = options.several("X", "the curve of the effect at these values, by the graph")
     model: str | None = options.read(
@@ -210,7 +208,7 @@ class Effects(Question, Output, options.Learning):
     )
     usual = (
         *options.USUAL_INPUT,
-        *("cause", "effect", "adjust", "within", "contrast", "target", "where", "level", "values", "model"),
+        *("cause", "effect", "adjust", "within", "contrast", "target", "level", "values", "model"),
         *(*options.USUAL_KNOWLEDGE, "plot", "report", "json"),
     )
 

@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from helpers import cases
+from scipy.stats import t as student
 from scipy.stats import ttest_ind
 from support.model import (
     Difference,
@@ -23,6 +25,7 @@ from support.model import (
     parent_sets,
     reference_of,
     robustness_value,
+    sandwich,
 )
 from support.table import Categories
 
@@ -142,11 +145,59 @@ def test_groups_have_the_sandwich_of_their_sums():
     dose, y = X[:, 1] - X[:, 1].mean(), X[:, 2] - X[:, 2].mean()
     scores, shares = (np.bincount(of, each) for each in (dose * (y - (dose @ y) / (dose @ dose) * dose), dose**2))
     error = np.sqrt(np.square(scores / (1.0 - shares / shares.sum())).sum()) / (dose @ dose)
-    from scipy.stats import t
-
     degrees = shares.sum() ** 2 / np.square(shares).sum() - 1.0
-    assert width(answer) == pytest.approx(2.0 * t.ppf(0.975, degrees) * error)
+    assert width(answer) == pytest.approx(2.0 * student.ppf(0.975, degrees) * error)
     assert answer.effective_rows["all"] == pytest.approx(degrees + 1.0)
+
+
+def crossed(seed=0, n_firms=40, n_years=25):
+    """Firms and years that share parts of a cause and of its effect, a half for each unit."""
+    rng = np.random.default_rng(seed)
+    firm, year = np.repeat(np.arange(n_firms), n_years), np.tile(np.arange(n_years), n_firms)
+    of_firms, of_years, noise = (
+        rng.normal(size=(2, n_firms)),
+        rng.normal(size=(2, n_years)),
+        rng.normal(size=(2, firm.size)),
+    )
+    cause, rest = of_firms[:, firm] + of_years[:, year] + noise
+    return pd.DataFrame({"firm": firm, "year": year, "cause": cause, "effect": 0.5 * cause + rest})
+
+
+def test_groups_in_two_ways_have_the_sandwich_of_both_less_that_of_their_cells():
+    from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
+
+    X = crossed()
+    X = pd.concat([X, X[:200]], ignore_index=True)  # some cells hold two rows
+    design = sm.add_constant(X[["cause"]])
+    fit = sm.OLS(X.effect, design).fit()
+    ways = X.firm.to_numpy(), X.year.to_numpy()
+    influence = design.to_numpy() * fit.resid.to_numpy()[:, np.newaxis] @ np.linalg.inv(design.T @ design)
+    covariances, _ = sandwich(influence, np.zeros(len(X)), ways)  # without a jackknife
+    both, firms, years = cov_cluster_2groups(fit, *ways, use_correction=False)
+    np.testing.assert_allclose(covariances, [firms, years, both], rtol=1e-9)
+    answer = icdh.effect(X, "cause", "effect", [], groups=("firm", "year"))
+    labels = icdh.effect(X[["cause", "effect"]], "cause", "effect", [], groups=ways)
+    assert answer.interval == labels.interval
+    reach = student.ppf(0.975, answer.effective_rows["all"] - 1.0) * both[1, 1] ** 0.5
+    assert width(answer) == pytest.approx(2.0 * reach, rel=0.15)  # by the jackknife
+
+
+def test_groups_in_two_ways_say_no_more_than_one():
+    X = crossed(1, 50, 50)
+    for adjust, cause in (([], "cause"), (["other"], "cause"), (["other"], "treated")):
+        table = X.assign(other=np.random.default_rng(2).normal(size=len(X)), treated=(X.cause > 0.0) * 1.0)
+        widths = [
+            width(icdh.effect(table.drop(columns=rest), cause, "effect", adjust, groups=groups))
+            for groups, rest in (("firm", "year"), ("year", "firm"), (("firm", "year"), []))
+        ]
+        assert 1.1 * max(widths[:2]) < widths[2] < sum(widths[:2])
+    inside, again, both = (
+        icdh.effect(X, "cause", "effect", [], within=["firm", "year"], groups=groups)
+        for groups in (None, "firm", ("firm", "year"))
+    )
+    assert inside.interval == again.interval
+    assert width(both) >= 0.99 * width(inside)
+    assert both.lower < 0.5 < both.upper
 
 
 def test_a_number_has_a_curve_and_steps_along_it():
@@ -175,19 +226,15 @@ def test_of_zeros_and_doses_the_curve_may_jump():
     assert [start, later] == pytest.approx([2.15, 0.4], abs=0.15)
 
 
-def test_target_and_where_choose_the_rows():
+def test_a_target_chooses_the_rows():
     """The effect is one plus age: larger among the treated, who are older."""
-    rng, X = np.random.default_rng(3), confounded(4, 3000)
+    X = confounded(4, 3000)
     X[:, 2] += X[:, 1] * X[:, 0]
-    X = np.column_stack([X, rng.integers(0, 2, size=3000)])
     answers = [icdh.effect(X, 1, 2, [0], target=target) for target in ("untreated", "treated")]
     for value, answer in enumerate(answers):
         assert answer.lower < 1.0 + X[X[:, 1] == value, 0].mean() < answer.upper
         assert f"of the rows at {value}" in answer.estimand
         assert answer.effective_rows[float(value)] == pytest.approx((X[:, 1] == value).sum())  # for themselves alone
-    assert icdh.effect(X, 1, 2, [0], where={3: 1}).n_rows == X[:, 3].sum()
-    whole = icdh.effect(X[X[:, 3] == 1][:, :3], 1, 2, [0])
-    assert icdh.effect(X, 1, 2, [0], where={3: 1}).estimate == pytest.approx(whole.estimate, abs=0.02)
 
 
 def labelled(n=800):
@@ -334,7 +381,7 @@ def test_cut_by_crump_minimises_the_variance_of_the_mean():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(1, 2000))
     given = (rng.random(2000) < 1.0 / (1.0 + np.exp(-3.0 * x[0]))) * 1.0
-    asked = Difference(Sample(rng.normal(size=2000), given, x, (False,)), 0.0, 1.0)
+    asked = Difference(Sample(rng.normal(size=2000), given, x, (False,)), (0.0, 1.0))
     kept, p = asked._counterparts(), asked._fits[0]
     variance = 1.0 / (p[0] * p[1])
     assert 0.3 < kept.mean() < 0.9
@@ -642,7 +689,6 @@ def test_contrasts_by_nature():
     ({"cause": "age", "adjust": [], "contrast": [0.0, 99.0]}, "goes beyond the rows"),
     ({"target": "some"}, "target must be one of"),
     ({"cause": "age", "adjust": [], "target": "treated"}, "is a number"),
-    ({"where": {"dose": 3}}, "where leaves 0 rows"),
     ({"level": 1.5}, "level must be between"),
     ({"groups": [1, 2]}, "groups"),
     ({"within": {"unit": [1, 2]}}, "2 labels where X has 500 rows"),

@@ -5,7 +5,7 @@ from icdh._effect.average import Difference
 from icdh._effect.covariates import adjustment_set
 from icdh._effect.mixture import mixture, parent_sets
 from icdh._effect.result import Interval
-from icdh._effect.sample import Estimate, Sample, multiple_of, robustness_value
+from icdh._effect.sample import Estimate, Sample, multiple_of, robustness_value, sandwich
 from icdh._effect.slope import Slope
 from icdh._effect.splines import Splines, demeaned, natural_spline
 from icdh._model.effects import AverageEffect, TotalEffect, contrasts_of, reference_of
