@@ -135,11 +135,10 @@ class Estimate:
         return self.value - reach, self.value + reach
 
     def times(self, factor: float) -> "Estimate":
-        """Return the estimate in another unit."""
+        """Return the estimate in a unit that is so many times smaller."""
         bounds = None if self.bounds is None else (factor * self.bounds[0], factor * self.bounds[1])
-        bounds = bounds if bounds is None or factor > 0.0 else bounds[::-1]
-        error, scale = abs(factor) * self.error, abs(factor) * self.scale
-        return replace(self, value=factor * self.value, error=error, scale=scale, bounds=bounds)
+        value, error, scale = factor * self.value, factor * self.error, factor * self.scale
+        return replace(self, value=value, error=error, scale=scale, bounds=bounds)
 
 
 def effective_rows(weights: Floats) -> float:
@@ -167,12 +166,15 @@ def strongest_covariate(
     sample = sample.of_rows(rows)
     effect, cause = (standardised(demeaned(column, sample.within)) for column in (sample.effect, cause[rows]))
 
-    def errors(splines: Splines) -> Floats:
+    def errors(covariates: Sequence[int]) -> Floats:
+        has_labels = [sample.has_labels[k] for k in covariates]
+        splines = Splines(sample.covariates[covariates], has_labels, sample.within)
         return np.array([splines.error(effect, cause), splines.error(cause)])
 
-    whole, strengths = errors(sample.splines), []
+    every, strengths = list(range(len(names))), []
+    whole = errors(every)
     for k, name in enumerate(names):
-        rest = np.maximum(errors(sample.splines.without(k)), 1e-300)
+        rest = np.maximum(errors(every[:k] + every[k + 1 :]), 1e-300)
         r_y, r_d = np.maximum(1.0 - whole / rest, 0.0).tolist()
         strengths.append(Strength(name, r_y, r_d, multiple_of(r_y, r_d, estimate.value, estimate.scale)))
     return min(strengths, key=lambda strength: strength.multiple, default=None)

@@ -20,7 +20,6 @@ Newey, Robins: "Cross-fitting and fast remainder rates for semiparametric estima
 """
 
 from collections.abc import Sequence
-from copy import copy
 
 import numpy as np
 
@@ -109,38 +108,25 @@ class Splines:
     def __init__(self, covariates: Floats, has_labels: Sequence[bool], within: Sequence[Integers] = ()):
         n, lines, curves = covariates.shape[1], [], []
         for x, is_label in zip(covariates, has_labels, strict=True):
-            scores = normal_scores(x) if (is_heavy := _is_heavy_tailed(x)) else x
-            knots = spline_knots(scores, INNER_KNOTS)
             lines.append((x[:, np.newaxis] == np.unique(x)) * 1.0 if is_label else x[:, np.newaxis])
-            curved = [scores[:, np.newaxis]] * is_heavy + [natural_spline(scores, knots)] * (knots.size > 2)
-            curves.append(np.column_stack([np.empty((n, 0)), *curved * (not is_label)]))
-        widths, n_lines = [part.shape[1] for part in (*lines, *curves)], sum(part.shape[1] for part in lines)
-        owners = np.repeat(np.tile(np.eye(len(lines), dtype=bool), (2, 1)), widths, axis=0)
+            if not is_label:
+                scores = normal_scores(x) if (is_heavy := _is_heavy_tailed(x)) else x
+                knots = spline_knots(scores, INNER_KNOTS)
+                curves += [scores] * is_heavy + [natural_spline(scores, knots)] * (knots.size > 2)
+        owners = np.repeat(np.arange(len(lines)), [part.shape[1] for part in lines])
         columns = np.column_stack([np.empty((n, 0)), *lines, *curves])
-        if n_lines <= MOST_IN_PRODUCTS:
-            short = np.clip(standardised(columns[:, :n_lines]), -4.0, 4.0)
-            i, j = np.tril_indices(n_lines, -1)
-            i, j = np.compress(~(owners[i] & owners[j]).any(axis=1), (i, j), axis=1)
+        if owners.size <= MOST_IN_PRODUCTS:
+            short = np.clip(standardised(columns[:, : owners.size]), -4.0, 4.0)
+            i, j = np.nonzero(owners[:, np.newaxis] > owners)
             columns = np.column_stack([columns, short[:, i] * short[:, j]])
-            owners = np.vstack([owners, owners[i] | owners[j]])
-        self._design = standardised(demeaned(columns, within))
-        self._is_curve, self._owners = np.arange(len(owners)) >= n_lines, owners
-        self._select(np.abs(self._design).max(axis=0, initial=0.0) > 0.0)
-
-    def _select(self, columns: Mask) -> None:
-        self._design, self._is_curve = self._design[:, columns], self._is_curve[columns]
-        self._owners = self._owners[columns]
+        design = standardised(demeaned(columns, within))
+        varies = np.abs(design).max(axis=0, initial=0.0) > 0.0
+        self._design, self._is_curve = design[:, varies], (np.arange(varies.size) >= owners.size)[varies]
 
     @property
     def lines(self) -> Floats:
         """The standardised lines, shape (n, k)."""
         return self._design[:, ~self._is_curve]
-
-    def without(self, covariate: int) -> "Splines":
-        """Return the regression that knows nothing of one covariate."""
-        rest = copy(self)
-        rest._select(~self._owners[:, covariate])
-        return rest
 
     def error(self, target: Floats, *beside: Floats) -> float:
         """Return the least error of generalised cross-validation, of the covariates and perhaps more columns."""

@@ -104,6 +104,11 @@ class Relation(NamedTuple):
         places = (ends - 0.5 * sizes)[value[kept]] / values.size
         return cls(order[kept], places, turn[kept] * sizes.size + value[kept])
 
+    def alike(self, series: Floats) -> Floats:
+        """Return the intraclass correlations of ranks of series, shape (k, M); zero where chance may be behind one."""
+        correlations, deviations = self.resemblance(series)
+        return np.where(deviations > DEVIATIONS, correlations, 0.0)
+
     def resemblance(self, series: Floats) -> tuple[Floats, Floats]:
         """Return the intraclass correlations of ranks of series, shape (k, M), and each over its standard deviation."""
         windows = np.arange(0, self.rows.size, WINDOW)
@@ -163,15 +168,13 @@ def repeats(values: Floats) -> Dependence | None:
 
 def alike_in_units(ranks: Floats, column: Cells, least: float = LEAST_LINK) -> Mask:
     """Return which columns, given as ranks, (N, M), are alike in rows that share a value of a column, (M,)."""
-    correlations, deviations = Relation.of_equal(column).resemblance(ranks)
-    alike: Mask = (correlations > least) & (deviations > DEVIATIONS)
-    return alike
+    return np.asarray(Relation.of_equal(column).alike(ranks) > least)
 
 
 def resembles_its_past(series: Floats, values: Floats) -> bool:
     """Return whether a series, shape (M,), depends on its past, beyond blocks given by labels of a table, (N, M)."""
-    _, deviations = Relation.of_consecutive(series.size).resemblance(_ranks_beside(_labels(values), series[np.newaxis]))
-    return bool(deviations[0] > DEVIATIONS)
+    ranks = _ranks_beside(_labels(values), series[np.newaxis])
+    return bool(Relation.of_consecutive(series.size).alike(ranks)[0] > 0.0)
 
 
 def effect_of_equal_values(series: Floats, values: Floats) -> float:
@@ -184,11 +187,9 @@ def effect_of_equal_values(series: Floats, values: Floats) -> float:
     values : ndarray, shape (M,)
         The column.
     """
-    correlations, deviations = Relation.of_equal(values).resemblance(ranks_of(series[np.newaxis]))
-    if not deviations[0] > DEVIATIONS:
-        return 1.0
+    correlation = float(Relation.of_equal(values).alike(ranks_of(series[np.newaxis]))[0])
     sizes = np.unique(values, return_counts=True)[1]
-    return 1.0 + float(correlations[0]) * (float(sizes @ sizes) / values.size - 1.0)
+    return 1.0 + correlation * (float(sizes @ sizes) / values.size - 1.0)
 
 
 def _centred(x: Floats) -> Floats:
@@ -234,10 +235,7 @@ def _linked(values: Floats) -> Integers:
 def _sequence(values: Floats, residuals: Floats) -> Dependence | None:
     n_rows, values, residuals = values.shape[1], values[:, :MOST_SORTED], residuals[:, :MOST_SORTED]
     relation, labels = Relation.of_consecutive(values.shape[1]), _labels(values)
-    alike = []
-    for series in (residuals, values):
-        correlations, deviations = relation.resemblance(_ranks_beside(labels, series))
-        alike.append(np.where(deviations > DEVIATIONS, correlations, 0.0))
+    alike = [relation.alike(_ranks_beside(labels, series)) for series in (residuals, values)]
     serial = np.flatnonzero(np.maximum(*alike) > 0.0)
     matters = np.outer(*(own[serial] for own in alike)) >= LEAST_PRODUCT
     np.fill_diagonal(matters, False)

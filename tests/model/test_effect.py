@@ -760,14 +760,6 @@ def test_means_and_probabilities_are_those_of_other_folds():
     assert np.square(found - mean - 1.0).mean() < 0.01
 
 
-def test_a_covariate_can_be_taken_back():
-    rng = np.random.default_rng(0)
-    x, folds = rng.normal(size=(3, 500)), np.arange(500) % 5
-    whole, short = Splines(x, (False,) * 3).without(1), Splines(x[[0, 2]], (False,) * 2)
-    target = x.sum(axis=0) + rng.normal(size=500)
-    np.testing.assert_allclose(*(splines.means(target[:, np.newaxis], folds) for splines in (whole, short)))
-
-
 def test_means_of_units_are_taken_out():
     rng = np.random.default_rng(0)
     values, first, second = rng.normal(size=(200, 3)), rng.integers(0, 9, size=200), rng.integers(0, 5, size=200)
