@@ -74,7 +74,7 @@ class Difference:
         folds, effect = sample.folds(sample.cause), sample.effect[:, np.newaxis]
         high = splines.probabilities(at[1], folds)
         low = 1.0 - high if at.any(axis=0).all() else splines.probabilities(at[0], folds)
-        means = [splines.means(effect, folds, rows=rows)[:, 0] for rows in at]
+        means = [splines.means(effect, folds, rows=rows)[0][:, 0] for rows in at]
         return np.clip([low, high], 1e-12, 1.0), np.array(means)  # against division by zero alone
 
     @property

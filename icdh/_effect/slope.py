@@ -13,8 +13,9 @@ the cause is a natural spline, with a jump at a value that a fifth of the rows h
 An F test of all further terms tells a bend.
 
 The error is the sandwich of the jackknife, of whole groups where there are any: with h the leverage of a row or group,
-its score counts 1 / (1 - h) times (HC3, CR3). Degrees of freedom are Kish's number of rows, or of groups, that would
-have the same leverages if all were equal.
+its score counts 1 / (1 - h) times (HC3, CR3). The variance counts n / (n - p) times, with p the degrees of freedom that
+fits to covariates use, as in least squares: residuals of rows that were not fitted are larger, but not by enough.
+Degrees of freedom are Kish's number of rows, or of groups, that would have the same leverages if all were equal.
 
 References
 ----------
@@ -98,22 +99,24 @@ class Slope:
         scales = terms(cause).std(axis=0)
         return lambda values: terms(values) / scales
 
-    def _residuals(self, columns: Floats) -> Floats:
-        """Return what units and covariates leave of columns, shape (n, k)."""
+    def _residuals(self, columns: Floats) -> tuple[Floats, float]:
+        """Return what units and covariates leave of columns, shape (n, k), and the degrees of freedom of a fit."""
         columns = demeaned(columns, self.sample.within)
-        return columns - self.sample.splines.means(columns, self.sample.folds(), UNDERSMOOTHING)
+        means, degrees = self.sample.splines.means(columns, self.sample.folds(), UNDERSMOOTHING)
+        return columns - means, degrees
 
     @cached_property
     def _effect(self) -> Floats:
-        return self._residuals(self.sample.effect[:, np.newaxis])[:, 0]
+        return self._residuals(self.sample.effect[:, np.newaxis])[0][:, 0]
 
     def _fit(self, terms: Floats) -> _Fit:
-        y, d, groups = self._effect, self._residuals(terms), self.sample.groups
+        y, (d, used), groups = self._effect, self._residuals(terms), self.sample.groups
         inverse = np.linalg.pinv(d.T @ d, hermitian=True)
         theta = inverse @ (d.T @ y)
         left = y - d @ theta
         influence = (d * left[:, np.newaxis]) @ inverse
         covariances, effective = sandwich(influence, ((d @ inverse) * d).sum(axis=1), groups)
+        covariances *= y.size / max(y.size - used, 1.0)
         degrees, squares = max(effective - len(theta), 1.0), float(np.square(left).mean())
         return _Fit(theta, covariances, inverse * y.size, degrees, effective, squares, influence, d[:, 0])
 

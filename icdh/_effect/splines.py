@@ -134,8 +134,10 @@ class Splines:
         scales = (np.append(scale, np.ones(len(beside))) for scale in self._scales())
         return min(_ridge(columns.T @ columns, scale, 0)[1] for scale in scales)
 
-    def means(self, targets: Floats, folds: Integers, steps: int = 0, rows: Mask | None = None) -> Floats:
+    def means(self, targets: Floats, folds: Integers, steps: int = 0, rows: Mask | None = None) -> tuple[Floats, float]:
         """Return the means of targets given covariates, shape (n, k), each row by a fit to the other folds.
+
+        Beside them stand the degrees of freedom that a fit uses, on average.
 
         Parameters
         ----------
@@ -150,8 +152,8 @@ class Splines:
         """
         width, n_folds = 1 + self._design.shape[1], int(folds.max()) + 1
         if width == 1:  # nothing to adjust for: the mean of all rows
-            return np.broadcast_to((targets if rows is None else targets[rows]).mean(axis=0), targets.shape)
-        centre = targets.mean(axis=0)
+            return np.broadcast_to((targets if rows is None else targets[rows]).mean(axis=0), targets.shape), 0.0
+        centre, degrees = targets.mean(axis=0), list[float]()
         columns, predicted = np.column_stack([np.ones(len(targets)), self._design, targets - centre]), []
         stages = [_training_products(columns, folds, n_folds)]
         stages += [] if rows is None else [_training_products(columns[rows], folds[rows], n_folds)]
@@ -161,9 +163,11 @@ class Splines:
                 for fold, before in enumerate(slopes):
                     left = np.eye(width + 1)
                     left[:width, width] = -before
-                    slopes[fold] += self._slopes(left.T @ products[fold][np.ix_(kept, kept)] @ left, steps)
+                    step, used = self._slopes(left.T @ products[fold][np.ix_(kept, kept)] @ left, steps)
+                    slopes[fold] += step
+                    degrees.append(used)
             predicted.append((columns[:, :width] * slopes[folds]).sum(axis=1))
-        return np.column_stack(predicted) + centre
+        return np.column_stack(predicted) + centre, float(np.mean(degrees))
 
     def probabilities(self, is_one: Mask, folds: Integers) -> Floats:
         """Return the probability of a value given covariates, shape (n,), each row by a fit to the other folds."""
@@ -192,10 +196,11 @@ class Splines:
         ones = np.ones(self._is_curve.size)
         return [np.where(self._is_curve, 1.0, 0.1), ones] if self._is_curve.any() else [ones]
 
-    def _slopes(self, products: Floats, undersmoothing: int) -> Floats:
-        """Return intercept and slopes, of the scales that fit better."""
+    def _slopes(self, products: Floats, undersmoothing: int) -> tuple[Floats, float]:
+        """Return intercept and slopes, of the scales that fit better, and their degrees of freedom."""
         fits = [_ridge(products, scale, undersmoothing) for scale in self._scales()]
-        return min(fits, key=lambda fit: fit[1])[0]
+        slopes, _, degrees = min(fits, key=lambda fit: fit[1])
+        return slopes, degrees
 
 
 def _training_products(columns: Floats, folds: Integers, n_folds: int) -> Floats:
@@ -204,8 +209,8 @@ def _training_products(columns: Floats, folds: Integers, n_folds: int) -> Floats
     return np.asarray(products.sum(axis=0) - products)
 
 
-def _ridge(products: Floats, scale: Floats, undersmoothing: int) -> tuple[Floats, float]:
-    """Return intercept and slopes, and the least error of generalised cross-validation.
+def _ridge(products: Floats, scale: Floats, undersmoothing: int) -> tuple[Floats, float, float]:
+    """Return intercept and slopes, the least error of generalised cross-validation, and degrees of freedom.
 
     The penalty is the best one, or so many steps below it as leave three quarters of the rows as degrees of freedom.
 
@@ -228,8 +233,9 @@ def _ridge(products: Floats, scale: Floats, undersmoothing: int) -> tuple[Floats
     error = np.where(used < 0.9 * n, n * np.maximum(left, 0.0) / np.maximum(n - used, 1.0) ** 2, np.inf)
     best = int(np.argmin(error))
     allowed = (np.arange(len(PENALTIES)) >= best - undersmoothing) & (used <= max(n / 4.0, used[best]))
-    slopes: Floats = vectors @ (along / shrunk[int(np.argmax(allowed))]) / scale
-    return np.append(means[-1] - means[1:-1] @ slopes, slopes), float(error[best])
+    chosen = int(np.argmax(allowed))
+    slopes: Floats = vectors @ (along / shrunk[chosen]) / scale
+    return np.append(means[-1] - means[1:-1] @ slopes, slopes), float(error[best]), float(used[chosen])
 
 
 def _logit(x: Floats, y: Floats, penalty: float) -> Floats:
