@@ -142,7 +142,7 @@ def effect(
             f"a model keeps no rows, so that it has no intervals; give the table, and the model by {option('model')}, "
             "or ask the model alone for effects() and average_effect()"
         )
-    X, ways, units = _without_units(X, groups, within)
+    X, ways, labels_of_units = _without_units(X, groups, within)
     labels, graph = next(iter(ways), None), _model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
     table = table_of(X, labels, sequence, kinds)
@@ -154,10 +154,10 @@ def effect(
         raise ValueError(f"cause and effect are both {table.names[pair[0]]!r}; name two variables")
     seed = int(random_generator(random_state).integers(2**31))
     rows = rows_by_content([table.values[k] for k in (*pair, *range(table.n_variables))])  # in no order of the user's
-    units = {name: _numbers(table, of, rows) for name, of in units.items()}
-    clusters = () if table.related is None else (table.related.units[rows],)
-    clusters = (*clusters, *(_numbers(table, of, rows) for of in ways[1:])) or tuple(units.values())[:1]
-    question = _Question(table.of_rows(rows), *pair, clusters, units, seed, target, level)
+    units = {name: _numbers(table, of, rows) for name, of in labels_of_units.items()}
+    clusters = [] if table.related is None else [table.related.units[rows]]
+    clusters = [*clusters, *(_numbers(table, of, rows) for of in ways[1:])] or list(units.values())[:1]
+    question = _Question(table.of_rows(rows), *pair, tuple(clusters), units, seed, target, level)
     question.check([])
     ends = product(question.contrasts(contrast), outcomes_of(table.categories.get(pair[1])))
     questions = [replace(question, contrast=each, outcome=outcome) for each, outcome in ends]
@@ -202,11 +202,10 @@ def _without_units(
     X: TableLike, groups: Groups | tuple[Groups, ...], within: Within
 ) -> tuple[TableLike, list[list[Hashable]], Mapping[str, list[Hashable]]]:
     """Return a table without columns of groups and units, the labels of rows by each grouping, and by each unit."""
-    several = isinstance(groups, tuple) and groups not in (column_labels(X) or [])
-    ways = list(groups) if several else [] if groups is None else [groups]
-    units = [] if within is None or isinstance(within, Mapping) else [within]
-    units = [*units[0]] if units and not isinstance(within, (str, int)) else units
-    labels = [without_groups(X, column)[1] for column in (*ways, *units)]
+    several = isinstance(groups, tuple) and len(groups) < FEWEST_ROWS and groups not in (column_labels(X) or [])
+    ways: list[Groups] = [*groups] if isinstance(groups, tuple) and several else [] if groups is None else [groups]
+    units = [within] if isinstance(within, (str, int)) else [] if isinstance(within, Mapping) else [*(within or ())]
+    labels = [without_groups(X, column)[1] or [] for column in (*ways, *units)]
     columns = dict.fromkeys(column for column in (*ways, *units) if isinstance(column, Hashable))
     for column in sorted(columns, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
         X = without_groups(X, column)[0]

@@ -30,7 +30,8 @@ from functools import cached_property
 import numpy as np
 
 from icdh._effect.sample import ENOUGH, Estimate, Sample, effective_rows, sandwich
-from icdh._utils.arrays import Floats, Mask
+from icdh._effect.splines import sums_of
+from icdh._utils.arrays import Floats, Integers, Mask
 
 FEWEST, LEAST_SHARE = 10.0, 0.1  # effective rows; share of the rows
 LEAST_GAIN = 1.3  # times the least variance, from which rows without counterparts are left out
@@ -68,10 +69,18 @@ class Difference:
         return self._arms[self.target] if self.target >= 0 else np.ones_like(self._arms[0])
 
     @cached_property
+    def _folds(self) -> Integers:
+        return self.sample.folds(self._arms[1] * 1.0)
+
+    def _compares(self, rows: Mask) -> bool:
+        """Return whether rows with each value are many enough, and not all in one group."""
+        least = FEWEST if len(self.sample.covariates) else 2
+        return all(arm.sum() >= least and np.unique(self._folds[arm]).size > 1 for arm in rows & self._arms)
+
+    @cached_property
     def _fits(self) -> tuple[Floats, Floats]:
         """Probabilities of both values, and means of the effect at both, shapes (2, n)."""
-        sample, splines, at = self.sample, self.sample.splines, self._arms
-        folds, effect = sample.folds(sample.cause), sample.effect[:, np.newaxis]
+        splines, at, folds, effect = self.sample.splines, self._arms, self._folds, self.sample.effect[:, np.newaxis]
         high = splines.probabilities(at[1], folds)
         low = 1.0 - high if at.any(axis=0).all() else splines.probabilities(at[0], folds)
         means = [splines.means(effect, folds, rows=rows)[0][:, 0] for rows in at]
@@ -80,7 +89,7 @@ class Difference:
     @property
     def exposure(self) -> Floats:
         """Ones where the cause has the second value, else zeros."""
-        return self._arms[1] * 1.0
+        return self._arms[1].astype(np.float64)
 
     def curve(self, level: float) -> None:
         """Return None: two values have no curve."""
@@ -92,23 +101,24 @@ class Difference:
 
     def estimate(self) -> Estimate:
         """Return the mean effect in the user's unit, of rows with counterparts; NaN where hardly any row has one."""
-        counts, least = self._arms.sum(axis=1), FEWEST if len(self.sample.covariates) else 2.0
-        kept = self._counterparts() if counts.min() >= least else np.zeros_like(self._target)
+        every = np.ones_like(self._target)
+        kept = self._counterparts() if self._compares(every) else ~every
         share, counts = float(kept[self._target].mean()), (kept & self._arms).sum(axis=1)
-        if share >= LEAST_SHARE and counts.min() >= least:
-            answer = self._mean_of(kept)
-            if (fewest := min(answer.effective)) >= least:
-                few = f"few rows speak for one value of the cause: {fewest:.0f} of equal weight would say as much"
+        if share >= LEAST_SHARE and self._compares(kept):
+            answer, has_covariates = self._mean_of(kept), len(self.sample.covariates) > 0
+            if min(answer.effective) >= FEWEST or not has_covariates:
+                fewest, rows = answer.degrees + 1.0, "groups" if self.sample.groups else "rows"
+                few = f"few {rows} speak for one value of the cause: {fewest:.0f} of equal weight would say as much"
                 left = "some rows hardly ever have the other value of the cause: the answer is about the "
                 left += f"{percent(share)} of the rows that have counterparts"
                 notes = (few,) * (fewest < ENOUGH) + (left,) * (share < 1.0)
                 bounds = self._bounds(kept, answer.interval(self.level)) if share < 1.0 else None
                 return replace(answer, share=share, bounds=bounds, notes=notes).times(self.sample.unit)
-        why = f"too few rows to compare: counterparts for {percent(share)} of the rows, and {counts.min()} rows of one "
-        why += "value of the cause among these: no answer"
-        rows, bounds = (float(counts[0]), float(counts[1])), self._bounds(np.zeros_like(kept), (0.0, 0.0))
+        why = f"too few rows or groups to compare: {percent(share)} of the rows have counterparts, and {counts.min()} "
+        why += "of these one value of the cause: no answer"
+        effective, bounds = (float(counts[0]), float(counts[1])), self._bounds(np.zeros_like(kept), (0.0, 0.0))
         nothing = np.zeros(kept.size)
-        answer = Estimate(math.nan, math.nan, 1.0, math.nan, rows, nothing, 0.0, bounds, (why,))
+        answer = Estimate(math.nan, math.nan, 1.0, math.nan, effective, nothing, 0.0, bounds, (why,))
         return answer.times(self.sample.unit)
 
     def _mean_of(self, kept: Mask) -> Estimate:
@@ -127,8 +137,9 @@ class Difference:
         by_weights = float(np.square((weights[1] - weights[0]) * per_member).mean())
         riesz = max(2.0 * by_model - by_weights, by_model / 2.0)
         rows = effective_rows(weights[0]), effective_rows(weights[1])
-        covariances, n_groups = sandwich(influence[:, np.newaxis] / size, members / size, self.sample.groups)
-        error, degrees = math.sqrt(float(covariances.max())), max(min(*rows, n_groups) - 1.0, 1.0)
+        covariances, _ = sandwich(influence[:, np.newaxis] / size, members / size, self.sample.groups)
+        fewest = min(effective_rows(sums_of(arm, of)) for of in self.sample.groups or (None,) for arm in weights)
+        error, degrees = math.sqrt(float(covariances.max())), max(fewest - 1.0, 1.0)
         return Estimate(
             float(high - low), error, degrees, math.sqrt(float(np.square(left).mean()) * riesz), rows, influence
         )

@@ -81,12 +81,12 @@ class Sample:
         return Sample(*columns, self.has_labels, groups, within, self.seed, self.unit)
 
     def folds(self, strata: Floats | None = None) -> Integers:
-        """Return the fold of every row: whole groups of the first grouping, or evenly in every stratum."""
-        n, rng = self.effect.size, np.random.default_rng(self.seed)
-        if self.groups:
-            return (rng.permutation(self.groups[0].max() + 1) % N_FOLDS)[self.groups[0]]
-        order = np.lexsort((rng.random(n), np.zeros(n) if strata is None else strata))
-        return np.argsort(order) % N_FOLDS
+        """Return the fold of every row: of rows or groups; those of a stratum in different folds."""
+        n = self.effect.size
+        units = self.groups[0] if self.groups else np.arange(n)
+        totals = np.bincount(units, np.zeros(n) if strata is None else strata)
+        order = np.lexsort((np.random.default_rng(self.seed).random(totals.size), totals))
+        return (np.argsort(order) % N_FOLDS)[units]
 
 
 def _numbered(groups: Integers) -> Integers:
@@ -218,7 +218,7 @@ def sandwich(influence: Floats, leverage: Floats, groups: Sequence[Integers]) ->
         moved = sums_of(influence, cells) / np.maximum(1.0 - sums_of(leverage, cells), 0.1)[:, np.newaxis]
         return np.asarray(moved.T @ moved)
 
-    singles = [*groups] or [None]
+    singles: list[Integers | None] = [*groups] or [None]
     covariances = [of_cells(cells) for cells in singles]
     if len(groups) > 1:
         together = sum(covariances)

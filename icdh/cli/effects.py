@@ -106,7 +106,7 @@ def _answer(command: "Effects") -> "Effect":
             contrast=_contrast(command, coded),
             target=command.target,
             within={name: rows.units[name] for name in within},
-            groups=tuple(filter(None, [rows.groups, *(rows.units[name] for name in clusters[1:])])) or None,
+            groups=None if rows.groups is None else (rows.groups, *(rows.units[name] for name in clusters[1:])),
             sequence=rows.sequence,
             kinds=declared,
             level=command.level,

@@ -308,7 +308,7 @@ def test_groups_of_one_row_are_no_groups(table, answer):
 
 @pytest.mark.parametrize("draw", [confounded, doses])
 def test_rows_given_twice_with_their_groups_say_no_more_than_once(draw):
-    table = pd.DataFrame(draw(n=1500), columns=COLUMNS)
+    table = pd.DataFrame(draw(n=1000), columns=COLUMNS)
     twice, answer = pd.concat([table, table], ignore_index=True), icdh.effect(table, "dose", "answer", ["age"])
     with pytest.warns(DataWarning, match="rows hold .* different ones.*copies make edges and intervals too certain"):
         alone = icdh.effect(twice, "dose", "answer", ["age"])
@@ -374,6 +374,17 @@ def test_without_overlap_there_is_no_number(target):
     assert (answer.bounds is None) == (target == "treated")
     assert answer.bounds is None or answer.bounds[0] < 0.0 < answer.bounds[1]
     answer.plot()
+
+
+@pytest.mark.parametrize("adjust", [[], [0]])
+def test_one_group_with_a_value_says_nothing_and_two_do(adjust):
+    rng = np.random.default_rng(0)
+    w, noise, place = rng.normal(size=300), rng.normal(size=300), np.arange(300) // 10
+    for treated in ([3], [3, 4]):
+        given = np.isin(place, treated) * 1.0
+        with pytest.warns(DataWarning, match="no answer" if len(treated) == 1 else "few groups speak"):
+            answer = icdh.effect(np.column_stack([w, given, given + w + noise]), 1, 2, adjust, groups=place)
+        assert np.isnan(answer.estimate) == (len(treated) == 1)
 
 
 def test_cut_by_crump_minimises_the_variance_of_the_mean():
