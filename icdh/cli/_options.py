@@ -4,6 +4,7 @@ import argparse
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
+from inspect import get_annotations
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from icdh._estimators.hnm_search import HNMSearch
@@ -73,7 +74,7 @@ def option(default: object, help: str, *, flags: str = "", either: str = "", **h
     **how : object
         Further arguments of argparse.
     """
-    shown = "" if default is None or default is False or default == () else f" (default: {default})"
+    shown = "" if default is False or default in (None, "", ()) else f" (default: {default})"
     return field(default=default, metadata={"flags": flags, "either": either, "how": {"help": help + shown, **how}})
 
 
@@ -222,16 +223,17 @@ class Command:
     @classmethod
     def options(cls) -> dict[str, Mapping[str, Any]]:
         """Return how every option is read, by its field."""
-        return {part.name: part.metadata["how"] for part in fields(cls) if part.metadata}
+        return {part.name: part.metadata["how"] for part in filter(_is_option, fields(cls))}
 
     @classmethod
     def groups(cls) -> Iterator[tuple[str, list[Field[Any]]]]:
         """Yield the title and the options of every group, those without a title first."""
         groups = {part: fields(part) for part in cls._parts()}
         of_groups = {option.name for options in groups.values() for option in options}
-        yield "", [option for option in fields(cls) if option.metadata and option.name not in of_groups]
+        yield "", [option for option in filter(_is_option, fields(cls)) if option.name not in of_groups]
         for part, options in groups.items():
-            yield part.title, [option for option in options if option.metadata]
+            own = get_annotations(part)
+            yield part.title, sorted(filter(_is_option, options), key=lambda option: option.name not in own)
 
     @classmethod
     def _parts(cls) -> list[Any]:
@@ -248,6 +250,10 @@ class Command:
             for file, name, path in given
             if isinstance(file, File) and path
         ]
+
+
+def _is_option(part: Field[Any]) -> bool:
+    return bool(part.metadata)
 
 
 class _MissingValues(argparse.Action):
@@ -364,7 +370,7 @@ class Loudness:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableOptions(Format, Columns, Relations):
+class TableOptions(Relations, Format, Columns):
     """A table to learn from."""
 
     title: ClassVar[str] = "input"

@@ -47,8 +47,7 @@ class Observations:
     noise: str = choice(NOISES, "model of the standard deviations", "softplus-shared")
     distribution: str = choice(DISTRIBUTIONS, "distribution of the noise", "gaussian")
     spread: float = number(10.0, "largest over smallest bounded spread", low=1)
-    center: bool = flag("give every column mean zero")
-    standardize: bool = flag("also give it standard deviation one")
+    standardize: bool = flag("give every column mean zero and standard deviation one")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -468,7 +468,6 @@ def simulate_sem(
     noise: str = "softplus-shared",
     distribution: str = "gaussian",
     spread: float = 10.0,
-    center: bool = False,
     standardize: bool = False,
     random_state: RandomState = None,
 ) -> SimulatedData:
@@ -505,9 +504,9 @@ def simulate_sem(
         Z, always with mean 0 and variance 1. Student's t has 5 degrees of freedom.
     spread : float
         At least 1; see ``noise``.
-    center, standardize : bool
-        Whether to give every column mean zero, or mean zero and standard deviation one, after everything is drawn.
-        The true means and standard deviations follow.
+    standardize : bool
+        Whether to give every column mean zero and standard deviation one, after everything is drawn. The true means and
+        standard deviations follow.
     random_state : int, Generator or None
         Seed.
 
@@ -564,12 +563,11 @@ def simulate_sem(
             )
     ordered = [functions[n] for n in range(len(edges))]
     data = SimulatedData(X, edges.astype(np.int64), strengths, mean, std, names, Z, ordered, distribution)
-    return _rescaled(data, standardize) if center or standardize else data
+    return _standardised(data) if standardize else data
 
 
-def _rescaled(data: SimulatedData, standardize: bool) -> SimulatedData:
-    location = data.X.mean(axis=0)
-    scale = data.X.std(axis=0) if standardize else np.ones(len(location))
+def _standardised(data: SimulatedData) -> SimulatedData:
+    location, scale = data.X.mean(axis=0), data.X.std(axis=0)
     functions: list[MomentsFunction] = [
         partial(_in_new_units, function, location[causes], scale[causes], location[n], scale[n])
         for n, (function, causes) in enumerate(zip(data.functions, data.adjacency.T != 0, strict=True))

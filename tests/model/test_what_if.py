@@ -322,7 +322,7 @@ def test_fresh_draws_follow_the_truth(distribution):
 
 
 def test_truths_can_be_pickled():
-    data = simulated(20, mechanism="gp-add", noise="piecewise", center=True, random_state=0)
+    data = simulated(20, mechanism="gp-add", noise="piecewise", standardize=True, random_state=0)
     again = pickle.loads(pickle.dumps(data))
     np.testing.assert_array_equal(again.sample(5, 0, do={"x0": 1.0}), data.sample(5, 0, do={"x0": 1.0}))
 

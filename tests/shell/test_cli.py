@@ -169,8 +169,7 @@ def test_a_failing_picture_leaves_nothing_half_written(chain_file, shown, monkey
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_help_shows_defaults_that_say_something(name, printed):
     shown = printed(name, "--help")
-    assert "default: []" not in shown
-    assert "default: None" not in shown
+    assert not any(f"default: {nothing})" in shown for nothing in ("", "[]", "()", "None", "False"))
     assert "--seed" not in shown or "(default: 0)" in shown
 
 
