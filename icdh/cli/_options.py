@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from inspect import get_annotations
@@ -31,8 +32,6 @@ DONE_ABOUT_GAPS = {
     "keep": "results that depend on a gap stay empty",
 }
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}
-
-
 STANDARD_INPUT = "-"
 REQUIRED = "the table"  # of options that exclude one another: one of them must be given
 
@@ -440,35 +439,22 @@ Learned: TypeAlias = HNMSearch | ICDH
 METHODS: dict[str, type[Learned]] = {"search": HNMSearch, "icdh": ICDH}
 DEFAULTS = {method: kind().get_params() for method, kind in METHODS.items()}
 CONSTRAINTS = constraints_of(ICDH) | constraints_of(HNMSearch)
-PARAMETERS = {  # of the estimators that are options, and what --help says of each
-    "hidden_units": "hidden units of every variable's network; auto for the search",
-    "l1": "lasso penalty on the input weights",
-    "l2": "ridge penalty on the weights",
-    "noise": "model of the standard deviation of the noise",
-    "bias": "whether hidden units and means get intercepts",
-    "scaling": "scaling of the columns before the fit",
-    "threshold": "edges of smaller weight are left out",
-    "edge_cost": "nats that an edge costs in ICDH's last stage; none leaves it out",
-    "max_rounds": "the most rounds of the two phases",
-    "tol": "stop when a round lowers the negative log-likelihood by less, in nats",
-    "schedule": "how closely the article's algorithms are followed",
-    "h_tol": "the acyclicity at which the constraint counts as met",
-    "n_restarts": "number of initial weights to fit from; the best fit is kept",
-    "rho_max": "largest penalty weight of the augmented Lagrangian",
-    "edge_penalty": "nats that every edge must gain beyond its evidence, or auto",
-    "binary_effect_penalty": "additional nats for an edge from a number to a column of two values or labels",
-    "max_parents": "the most causes of a variable",
-    "noise_distribution": "the density of the standardised noise",
-    "column_transform": "a monotone transform of every column before the search",
-    "search": "greedy, or exact for at most 22 variables",
-    "hidden_causes": "whether to look for hidden common causes of three and more columns of numbers",
-    "prior_precision": "initial precision of the prior of the weights",
-    "max_seconds": "stop after so many seconds with the best graph so far",
-    "min_strength": "leave out edges of less strength, in nats",
-    "max_edges": "keep at most the N strongest edges",
-    "n_imputations": "number of imputations of the gaps, for --missing impute",
-    "n_jobs": "number of workers, -1 for one per core",
-}
+PARAMETERS = [name for name in CONSTRAINTS if name != "missing"]  # that are options of their own
+
+
+def _described(kind: type[Learned]) -> dict[str, str]:
+    """Return the first clause that the docstring of an estimator has about each of its parameters."""
+    section = (kind.__doc__ or "").partition("Parameters\n")[2].partition("Attributes\n")[0]
+    entries = re.findall(r"^    (\w[\w, ]*) : .*\n((?: {8}.*\n)+)", section, flags=re.MULTILINE)
+    clauses = {names: re.split(r"[.:;]\s", f"{' '.join(words.split())} ")[0] for names, words in entries}
+    return {
+        name: clause[0].lower() + clause[1:].replace("`", "")
+        for names, clause in clauses.items()
+        for name in names.split(", ")
+    }
+
+
+DESCRIBED = _described(ICDH) | _described(HNMSearch)
 
 
 def _kind(text: str) -> tuple[str, str]:
@@ -479,10 +465,10 @@ def _kind(text: str) -> tuple[str, str]:
 
 
 def parameter(name: str) -> dict[str, Any]:
-    """Return how argparse reads a parameter of the estimators; its help ends with the defaults."""
+    """Return how argparse reads a parameter of the estimators; the docstrings and the defaults are its help."""
     defaults = {method: params[name] for method, params in DEFAULTS.items() if params.get(name) is not None}
     values = ", ".join(f"{method}: {value}" for method, value in defaults.items())
-    return {"help": PARAMETERS[name] + (f" ({values})" if values else ""), **reader_of(CONSTRAINTS[name])}
+    return {"help": DESCRIBED.get(name, "") + (f" ({values})" if values else ""), **reader_of(CONSTRAINTS[name])}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -176,3 +176,9 @@ def test_wrong_values_are_said_of_the_option_that_was_typed(command, action, cap
         if code and "required" not in said:  # another argument of the command is missing
             assert option in said
             assert not [name for name in INNER if name in said.replace(option, "")], said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_explained(command):
+    """Parameters of the estimators by their docstrings."""
+    assert [action.dest for action in COMMANDS[command]._actions if len(action.help or "") < 8] == []
