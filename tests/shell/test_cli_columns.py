@@ -308,10 +308,6 @@ def test_what_does_not_fit_is_said(file, refused, options, message):
     assert re.search(message, refused("fit", file, "--decimal", ",", *options))
 
 
-def test_the_conditions_of_a_data_set_of_the_package_are_known(refused):
-    assert "is about a file" in refused("fit", "--dataset", "sachs-experiments", "--condition-column", "condition")
-
-
 def test_an_interval_of_an_effect_is_refused_for_rows_of_several_conditions(file, refused):
     pair = ["--cause", "a", "--effect", "c", "--adjust", "none", "--condition-column", "cond", "--columns", "a", "c"]
     assert "an interval is about rows of one condition" in refused("effects", file, "--decimal", ",", *pair)
@@ -339,15 +335,3 @@ def test_numbers_as_they_are_printed_have_a_remedy_that_reads_them(tmp_path, sho
 def test_a_minus_of_print_is_one():
     text = "a,b\n\u22121.5,2\n3,\u22124\n"
     assert read_table(io.BytesIO(text.encode())).values.tolist() == [[-1.5, 2.0], [3.0, -4.0]]
-
-
-def test_a_web_page_is_no_table(tmp_path, shown):
-    (tmp_path / "page.csv").write_text("<!DOCTYPE html>\n<html><title>a, b</title>\n<body>404, gone</body></html>\n")
-    code, _, err = shown("fit", tmp_path / "page.csv")
-    assert (code, "page.csv is a web page, not a table; download the file itself" in err) == (2, True)
-
-
-def test_rows_are_not_selected_by_an_option(tmp_path, shown):
-    write_table(tmp_path / "t.csv", np.random.default_rng(0).normal(size=(30, 2)), ["age", "b"])
-    code, _, err = shown("fit", tmp_path / "t.csv", "--where", "age>40")
-    assert (code, "no option selects rows: write those to read into a file of their own" in err) == (2, True)

@@ -22,6 +22,7 @@ TEXTS = {
     "headless.csv": "male,37.0\nfemale,27.0\nmale,32.0\n",
     "gap.csv": "a,b\n1,2\n3,nan\n",
     "gaps.csv": "a,b,c\n1,2,0\n3,nan,1\n",
+    "page.csv": "<!DOCTYPE html>\n<html><title>a, b</title>\n<body>404, gone</body></html>\n",
 }
 REFUSED = [
     # Usage.
@@ -113,6 +114,11 @@ REFUSED = [
     ("direction data.csv --columns a c --plot new.xyz", "new.xyz: pictures are written as"),
     ("direction mixed.csv --columns a a", "names 'a' twice"),
     ("fit data.csv --drop x", "has no column 'x'"),
+    ("fit page.csv", "page.csv is a web page, not a table; download the file itself"),
+    ("fit data.csv --where 'a>40'", "no option selects rows: write those to read into a file of their own"),
+    ("fit --dataset sachs-experiments --condition-column condition", "is about a file"),
+    ("fit data.csv --drop a --kinds a=ordinal", "--kinds names 'a', which --drop or --columns leaves out"),
+    ("fit data.csv --columns b c --kinds a=ordinal", "--kinds names 'a', which --drop or --columns leaves out"),
     ("fit data.csv --kinds x=ordinal", "--kinds has the variable 'x'"),
     ("fit data.csv --truth dog.csv", "line 2: 'dog' is not one of the variables a, b, c"),
     ("fit data.csv --delimiter 'too long'", "--sep must be one character"),

@@ -46,12 +46,6 @@ def test_a_first_column_without_a_name_labels_the_rows_and_that_is_said(head, ro
     assert caplog.text == ""
 
 
-def test_kinds_of_columns_that_are_left_out_are_refused_in_words(chain_file, shown):
-    for left_out in (["--drop", "a"], ["--columns", "b", "c"]):
-        code, _, said = shown("fit", chain_file, *left_out, "--kinds", "a=ordinal")
-        assert (code, "--kinds names 'a', which --drop or --columns leaves out" in said) == (2, True)
-
-
 def test_check_and_report_of_a_saved_model_read_its_columns_alone(chain_file, printed):
     printed("fit", chain_file, "--save", "model.icdh")
     lines = chain_file.read_text(encoding="utf-8").splitlines()
