@@ -227,3 +227,8 @@ def test_public_docstrings_have_the_words_of_the_field(name):
     texts = [thing.__doc__ or "" for thing in public_things(name)]
     texts += [text for thing in public_things(name) for _, _, text in functions(thing)]
     assert not [text for text in texts if PRIVATE_WORDS.search(text)]
+
+
+@pytest.mark.parametrize("path", [MANUALS[0], *(MANUALS[0].parent / "docs").glob("*.rst")], ids=lambda path: path.stem)
+def test_pages_have_the_words_of_the_field(path):
+    assert not PRIVATE_WORDS.findall(path.read_text(encoding="utf-8"))
