@@ -171,6 +171,7 @@ def table(rows):
             figures = f"{row['covers']:.3f} | {row['width']:.3g} | {row['error']:+.3f} ({row['deviation']:.3f})"
             figures += f" | {row['noticed']:.2f} | {bends} | {row['seconds']:.2f}"
         name, answered = row["design"].replace("_", " "), f"{row['answered']} of {row['tables']}"
+        name += " (before)" * ("before" in row)
         yield f"| {name} | {row['n']} | {row['method']} | {answered} | {figures} |"
 
 

@@ -203,8 +203,9 @@ def _without_units(
 ) -> tuple[TableLike, list[list[Hashable]], Mapping[str, list[Hashable]]]:
     """Return a table without columns of groups and units, the labels of rows by each grouping, and by each unit."""
     several = isinstance(groups, tuple) and len(groups) < FEWEST_ROWS and groups not in (column_labels(X) or [])
-    ways: list[Groups] = [*groups] if isinstance(groups, tuple) and several else [] if groups is None else [groups]
+    ways: list[Groups] = [*groups] if isinstance(groups, tuple) and several else [groups]
     units = [within] if isinstance(within, (str, int)) else [] if isinstance(within, Mapping) else [*(within or ())]
+    ways = [way for way in ways if way is not None]
     labels = [without_groups(X, column)[1] or [] for column in (*ways, *units)]
     columns = dict.fromkeys(column for column in (*ways, *units) if isinstance(column, Hashable))
     for column in sorted(columns, key=lambda name: name if isinstance(name, int) else -1, reverse=True):

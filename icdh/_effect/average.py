@@ -89,7 +89,7 @@ class Difference:
     @property
     def exposure(self) -> Floats:
         """Ones where the cause has the second value, else zeros."""
-        return self._arms[1].astype(np.float64)
+        return np.asarray(self._arms[1], dtype=np.float64)
 
     def curve(self, level: float) -> None:
         """Return None: two values have no curve."""

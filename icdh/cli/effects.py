@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from icdh._model.structural import StructuralModel
+from icdh._table.relations import Groups
 from icdh._table.table import Table
 from icdh._utils.labels import aligned, printable, variable_index
 from icdh.cli import _options as options
@@ -95,6 +96,7 @@ def _answer(command: "Effects") -> "Effect":
     if command.missing == "impute":
         raise ValueError("--missing impute is not for effects of a pair; say --missing drop, or impute first")
     rows = rows.complete()
+    ways: tuple[Groups, ...] = (rows.groups, *(rows.units[name] for name in clusters[1:]))
     declared = dict(command.kinds) or None
     coded = table_of(rows.table, None, False, declared)
     with watched(command, "", doing="estimating the effect"):
@@ -106,7 +108,7 @@ def _answer(command: "Effects") -> "Effect":
             contrast=_contrast(command, coded),
             target=command.target,
             within={name: rows.units[name] for name in within},
-            groups=None if rows.groups is None else (rows.groups, *(rows.units[name] for name in clusters[1:])),
+            groups=ways,
             sequence=rows.sequence,
             kinds=declared,
             level=command.level,
