@@ -146,7 +146,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "docs" / "examples"
 SHOWN = {  # by each script, at the least
     "first_hour": ["150 observations of a, b, c\nHNMSearch: 150 observations of 3 variables", "a -> b: probability"],
     "knowledge": ["with knowledge", "no knowledge: SHD", "watched alone: ", "Edge(cause='x1', effect='x0'"],
-    "effect": ["estimate            -0.00771", "within sizes: +0.054", "women, crew -> third: -0.4"],
+    "effect": ["estimate            -0.00771", "within sizes: +0.054", "women, third -> crew: 0.4"],
     "how_sure": ["if turned", "a guess", "by the posterior:", "by resamples:", "a path from x0 to x2"],
     "what_if": ["one more unit of dose", "dose on answer", "raised by 1", "with the dose at zero"],
     "as_library": ["negative log-likelihood", "finite differences", "h = ", "SHD to the truth"],
