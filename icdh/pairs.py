@@ -10,14 +10,15 @@ shorter description has the more independent noise; no distribution is assumed. 
 (`mean_entropy`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._node_model.evidence import fit_node
+from icdh._node_model.families import Families, Start
+from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array
 from icdh._table.kinds import FEW_VALUES, point_mass
@@ -37,7 +38,6 @@ class Tuning:
 
     hidden_units: int = 5
     prior_precision: float = 1.0
-    max_steps: int = 60
     clipped: tuple[float, ...] = (0.0005, 0.01)  # shares at each end: outliers bend the first fit; the second hides
     # where the noise is widest
     most_rows: int = 1000
@@ -50,6 +50,7 @@ class Tuning:
 
 
 TUNING = Tuning()
+START = Start(tol=1e-2, precision_updates=0, max_steps=60)
 
 
 @dataclass(frozen=True)
@@ -319,8 +320,15 @@ def _bag(
     rows = rng.permutation(n)[: min(TUNING.most_rows, int(TUNING.bag_share * n))]
     spread = [(column, _without_ties(column, rows, rng)) for column in (x, y)]
     for share in TUNING.clipped:
-        a, b = (_sample(column, values, share) for column, values in spread)
-        yield _evaluate(a, b, start), _evaluate(b, a, start)
+        samples = [_sample(column, values, share) for column, values in spread]
+        families = Families(
+            np.array([sample.clipped for sample in samples]),
+            [GaussianResponse(sample.clipped, np.zeros(rows.size), [sample.values]) for sample in samples],
+            prior_precision=TUNING.prior_precision,
+            edge_penalty=0.0,
+            random_state=start,
+        )
+        yield _evaluate(families, samples, 0, 1), _evaluate(families, samples, 1, 0)
 
 
 def _without_ties(column: _Standardised, rows: Integers, rng: np.random.Generator) -> Floats:
@@ -339,23 +347,15 @@ def _sample(column: _Standardised, values: Floats, share: float) -> _Sample:
     return _Sample(values, clipped, grid, offset, scale)
 
 
-def _evaluate(cause: _Sample, effect: _Sample, start: int) -> DirectionFit:
+def _evaluate(families: Families, samples: Sequence[_Sample], cause: int, effect: int) -> DirectionFit:
     """Return one fit of one direction, in standardised units."""
-    fit = fit_node(
-        cause.clipped[np.newaxis],
-        effect.clipped,
-        random_state=start,
-        hidden_units=TUNING.hidden_units,
-        prior_precision=TUNING.prior_precision,
-        max_steps=TUNING.max_steps,
-        precision_updates=0,
-    )
-    mean, scale = node_outputs(fit.theta, cause.clipped[np.newaxis], TUNING.hidden_units)
-    noise = (effect.values - mean) / scale
-    units = np.log(cause.scale * effect.scale)
-    length = mean_entropy(cause.values) + np.log(scale).mean() + mean_entropy(noise) + units
-    mean, scale = node_outputs(fit.theta, cause.grid[np.newaxis], TUNING.hidden_units)
-    return DirectionFit(cause.grid, effect.offset + effect.scale * mean, effect.scale * scale, float(length))
+    family, x, y = (effect, (cause,)), samples[cause], samples[effect]
+    fit = families.fit(family, TUNING.hidden_units, START)
+    (noise,), scale = families.residuals(family, fit)
+    units = np.log(x.scale * y.scale)
+    length = mean_entropy(x.values) + np.log(scale).mean() + mean_entropy(noise) + units
+    mean, scale = node_outputs(fit.theta, x.grid[np.newaxis], TUNING.hidden_units)
+    return DirectionFit(x.grid, y.offset + y.scale * mean, y.scale * scale, float(length))
 
 
 def _grid(cause: _Standardised) -> Floats:
