@@ -48,11 +48,10 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     threshold : float, default 0.3
         Edges of smaller weight are not part of the graph of the two phases, with which the last stage begins.
     edge_cost : float, "auto" or None, default "auto"
-        What an edge costs in the last stage over single edges, in nats over all observations: see "The last stage"
-        below. None leaves the stage out: the graph is then that of the two phases alone. "auto" is 25 nats, and
-        log(N / 10) more for N > 10 variables. None with ``schedule="paper"``, and in units far from the article's,
-        where the lower quartile of the columns' standard deviations is outside 0.1 to 10 (raw Sachs: 26 errors with the
-        stage, 16 or 17 without).
+        The nats of evidence that an edge must gain in the last stage over single edges: see "The last stage" below.
+        None leaves the stage out: the graph is then that of the two phases alone. "auto" is 2 nats, and log(N / 10)
+        more for N > 10 variables, as of `HNMSearch`. None with ``schedule="paper"``, and in units far from the
+        article's, where the lower quartile of the columns' standard deviations is outside 0.1 to 10 (raw Sachs).
     max_rounds : int, optional
         The most rounds of the two phases; by default 10, and where the last stage follows 1, or 2 if the first is
         coarse.
@@ -121,8 +120,9 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     moves_ : list of icdh.search.Move
         The moves of the last stage, in order, with the nats that each gained.
     cost_ : float or None
-        What the graph of ``adjacency_matrix_`` costs: its negative log-likelihood over all observations and
-        ``edge_cost`` for each edge; None without the last stage.
+        What the graph of the last stage costs, in nats over all observations: its negative log evidence, without a
+        constant that all graphs share, and ``edge_cost`` for each edge. Edges that a threshold leaves out count. None
+        without the last stage.
     nll_ : float
         Negative log-likelihood of the DAG on the scaled data, in nats: mean over observations, sum over variables.
         Values that were set do not count, nor rows of conditions with unknown targets.
@@ -141,9 +141,9 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     targets_ : dict
         For each condition of unknown targets, the weight of its effect on every variable, shape (N,).
     edge_strength_ : ndarray, shape (N, N)
-        The strength of every edge, in nats: by how much the log-likelihood of the data falls when its effect is fitted
-        again without the cause. Without the last stage, by how much it falls when the cause is held at its mean, which
-        overstates strength where causes are correlated; after ``max_seconds`` that of the edges of the graph alone.
+        The strength of every edge, in nats: by how much ``cost_`` rises without it. Without the last stage, by how much
+        the log-likelihood of the data falls when the cause is held at its mean, which overstates strength where causes
+        are correlated; after ``max_seconds`` that of the edges of the graph alone.
     edge_probability_ : ndarray, shape (N, N)
         The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps.
     imputations_ : list of ICDH
@@ -169,18 +169,16 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     default*: the fast procedure, followed by a last stage over single edges.
 
     **The last stage.** At lambda1 = 0.01 and 1000 rows a unit of ``|W1|`` costs 10 nats, and the penalised objective
-    prefers a wrong graph to the true one on most tables. So the stage fits every variable again given its causes, by
-    both phases in turn, under a tenth of these penalties (in nats, the same whatever M). A graph costs its negative
-    log-likelihood and ``edge_cost`` for each edge. Edges are deleted while that pays; then single edges are inserted,
-    deleted and reversed until none pays. Every variable is also detached from all of its causes, and what follows is
-    kept if it costs less. The families of the graph, and those with a cause less, are fitted from fresh
-    weights as well: their minima are at times hundreds of nats apart, and an edge must not stay because the fit without
-    it is poor.
+    prefers a wrong graph to the true one on most tables. So graphs are compared as `HNMSearch` compares them: by the
+    evidence of every variable given its causes, and ``edge_cost`` for each edge. Single edges of the DAG of the two
+    phases are inserted, deleted and reversed until none pays; likewise from the graph of the required edges alone. In
+    the better graph every variable is detached from all of its causes, and what follows is kept if it is better. Last,
+    the article's network is fitted to the graph by both phases in turn, every variable given its causes: from the
+    weights of the two phases and from fresh ones, under a tenth of the ridge and without the lasso, which the evidence
+    replaces. The evidence takes no account of ``noise``, which is that of the network.
 
-    What was chosen by measurement: 20 to 35 nats gave nearly the same graphs (200 to 1000 rows), 15 more extra edges.
-    One round of the two phases before the stage gave better graphs than ten (5.0 errors beside 7.7 at N = 20, ER2,
-    constant noise). Where the first round is coarse (see below), two rounds left 13 errors among 50 variables, one
-    round 35. In units of root mean squares the stage made twice the errors (11.7 beside 5.7, softplus-shared, N = 20).
+    One round of the two phases before the stage gave better graphs than ten. Where the first round is coarse (see
+    below), there are two.
 
     The result does not depend on the order of rows and columns: the fit sees them in an order of their values.
 
@@ -214,21 +212,18 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
       dense graph, and the likelihood alone is at times in its favour.
 
     Mean SHD on ten fresh raw tables of 1000 rows and ten variables (``benchmarks/last_stage.py``), and median CPU
-    seconds on a busy machine. Of 20 variables the stage leaves 2.2 to 7.4 errors under constant noise, where the fast
-    procedure makes 8.2 to 16.4; under softplus-shared noise 3.8 and 15.8, where that makes 11.8 and 28.4; of 50
-    variables 12.3 in 13 s, where that makes 39.3.
+    seconds on a busy machine. On six tables of 20 variables and 40 edges with softplus-shared noise the stage leaves
+    6.3 errors in 3.6 s, on three of 50 variables and 50 edges 6.3 in 9.9 s.
 
     =========================  ===========  =====================
     tables                     fast         with the last stage
     =========================  ===========  =====================
-    homo-ev, ER1               4.4, 0.3 s   2.1, 0.8 s
-    homo-ev, ER2               6.8, 0.4 s   2.7, 2.0 s
-    homo-nv, ER1               4.0, 0.3 s   1.6, 0.8 s
-    homo-nv, ER2               6.4, 0.5 s   2.5, 2.3 s
-    softplus-shared, ER1       3.6, 0.8 s   1.8, 2.0 s
-    softplus-shared, ER2       10.6, 1.0 s  5.0, 4.3 s
-    exp, ER1                   11.1, 2.1 s  7.7, 3.1 s
-    exp, ER2                   18.6, 2.8 s  17.0, 3.9 s
+    homo-ev, ER1               4.4, 0.3 s   1.4, 0.5 s
+    homo-ev, ER2               6.8, 0.4 s   1.9, 1.2 s
+    homo-nv, ER1               4.0, 0.3 s   1.3, 0.6 s
+    homo-nv, ER2               6.4, 0.5 s   1.8, 1.1 s
+    softplus-shared, ER1       3.6, 0.8 s   1.0, 0.9 s
+    softplus-shared, ER2       10.6, 1.0 s  3.4, 1.7 s
     =========================  ===========  =====================
 
     References
@@ -275,10 +270,11 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         threshold = self.threshold if result.cost is None else 0.0
         dag = found.rules.dag(network.adjacency(), threshold)
         strength = found.strength(dag.adjacency)
-        model, learned = found.on_graph(self._strong(dag.adjacency, strength, found.rules), clock)
+        model = found.on_graph(self._strong(dag.adjacency, strength, found.rules), clock)
         self._learn(
             model,
-            **learned,
+            nll_=found.nll(model),
+            cost_=result.cost,
             network_=network,
             targets_=design.targets(result.weights.adjacency()),
             weights_=network.adjacency(),
@@ -328,8 +324,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         found, least = self._found, self._least_weight if threshold is None else threshold
         dag = found.rules.dag(self.weights_, least)
         kept = copy(self).set_params(**thresholds)._strong(dag.adjacency, self.edge_strength_, found.rules)
-        model, learned = found.on_graph(kept)
-        self._learn(model, thresholds, **learned, _least_weight=least)
+        model = found.on_graph(kept)
+        self._learn(model, thresholds, nll_=found.nll(model), _least_weight=least)
         _warn_about_cycles(dag)
         return self
 

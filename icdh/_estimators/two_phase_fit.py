@@ -10,7 +10,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from icdh._estimators.arranged import ColumnOrder
-from icdh._estimators.base import TwoPhaseSettings
+from icdh._estimators.base import SearchSettings, TwoPhaseSettings
+from icdh._estimators.graph_search import price_of_edge
+from icdh._estimators.last_stage import fitter_of, refine_edges
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
 from icdh._utils.arrays import Floats, Integers, Mask
@@ -23,8 +25,7 @@ from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.knowledge import EdgeRules
 from icdh.network import NetworkConditional, Weights
 from icdh.search.moves import Move
-from icdh.two_phase.family import FamilyFit, FamilyFitter, refit_to_graph, with_families
-from icdh.two_phase.last_stage import NATS_PER_PENALTY, price_of_edge, refine_edges
+from icdh.two_phase.family import FamilyFitter
 from icdh.two_phase.objective import Problem
 from icdh.two_phase.procedure import draw_initial_weights, fit_problem
 from icdh.two_phase.rounds import OUT_OF_TIME, Limits, Round, TwoPhaseResult, schedule_for
@@ -44,7 +45,7 @@ def price_of_edges(settings: TwoPhaseSettings, spreads: Floats) -> float | None:
     if not isinstance(settings.edge_cost, str):
         return settings.edge_cost
     usual = not spreads.size or 0.1 <= np.quantile(spreads, 0.25) <= 10.0
-    return price_of_edge(len(spreads)) if settings.schedule == "fast" and usual else None
+    return price_of_edge(SearchSettings(), len(spreads)) if settings.schedule == "fast" and usual else None
 
 
 class FoundNetwork(NamedTuple):
@@ -54,26 +55,23 @@ class FoundNetwork(NamedTuple):
     ----------
     result : icdh.two_phase.TwoPhaseResult
         The network, how it was found, and what its edges are worth.
-    fitter : icdh.two_phase.family.FamilyFitter
-        Fits a variable given its causes, under the penalties of the network.
+    problem : icdh.two_phase.objective.Problem
+        What was fitted.
     model : StructuralModel
         The user's columns without an edge: what is known of them before a graph is chosen.
     baseline : ndarray of bool, shape (N, M), or None
         The observations of the user's columns where nothing was set; None if all.
-    price : float or None
-        The price of an edge; None without the last stage.
     """
 
     result: TwoPhaseResult
-    fitter: FamilyFitter
+    problem: Problem
     model: StructuralModel
     baseline: Mask | None
-    price: float | None
 
     @property
     def rules(self) -> EdgeRules:
         """The edges between the user's columns that must not, and that must, appear."""
-        return self.fitter.problem.rules.among(np.arange(len(self.model.names)))
+        return self.problem.rules.among(np.arange(len(self.model.names)))
 
     @property
     def columns(self) -> Weights:
@@ -88,10 +86,10 @@ class FoundNetwork(NamedTuple):
         columns = self.columns
         network = [NetworkConditional.of(columns, n) for n in range(N)]
         among = dag != 0.0 if self.result.timed_out else None  # those of all inputs take as long as a round
-        return strength_of_inputs(network, self.fitter.problem.values[:N], self.model.centre, self.baseline, among)
+        return strength_of_inputs(network, self.problem.values[:N], self.model.centre, self.baseline, among)
 
-    def on_graph(self, kept: Floats, clock: Clock | None = None) -> tuple[StructuralModel, dict[str, object]]:
-        """Return a model of the edges between the user's columns that are kept, and what an estimator tells of its fit.
+    def on_graph(self, kept: Floats, clock: Clock | None = None) -> StructuralModel:
+        """Return a model of the edges between the user's columns that are kept.
 
         Variables with other causes than in the network are fitted again. Contexts stay causes of what they reach.
 
@@ -102,28 +100,24 @@ class FoundNetwork(NamedTuple):
         clock : Clock, optional
             Once its time is over, output weights and a constant scale alone are fitted; by default never.
         """
-        weights, N = self.result.weights, len(kept)
-        graph: Mask = np.any(weights.w1, axis=1).T
+        weights, N, problem = self.result.weights, len(kept), replace(self.problem, clock=clock or Clock())
+        before: Mask = np.any(weights.w1, axis=1).T
+        graph = before.copy()
         graph[:N, :N] = kept != 0.0
-        fits = refit_to_graph(weights, graph, self.fitter.until(clock or Clock()))
-        columns, values = self._columns_of(with_families(weights, fits)), self.fitter.problem.values[:N]
+        changed = np.flatnonzero((graph != before).any(axis=0)).tolist()
+        alone = FamilyFitter(problem, problem.values.shape[1])  # the penalties of the two phases
+        fitter = alone if self.result.cost is None else fitter_of(problem, before)
+        weights = fitter.refit(weights, [(n, tuple(np.flatnonzero(graph[:, n]).tolist())) for n in changed])
+        columns, values = self._columns_of(weights), self.problem.values
         law = NormalLaw()
         conditionals = [
             Conditional(NetworkConditional.of(columns, n), law) if values[n].any() else CONSTANT for n in range(N)
         ]
-        model = replace(self.model, adjacency=kept, conditionals=conditionals)
-        return model, {"nll_": model.nll(values, self.baseline), "cost_": self._cost_with(fits)}
+        return replace(self.model, adjacency=kept, conditionals=conditionals)
 
-    def _cost_with(self, fits: dict[tuple[int, tuple[int, ...]], FamilyFit]) -> float | None:
-        """Return the cost of the graph in which these families, one a child at most, replace those of the network."""
-        cost = self.result.cost
-        if cost is None or self.price is None:
-            return None
-        for (child, causes), fit in fits.items():
-            before = NetworkConditional.of(self.result.weights, child)
-            nats = self.fitter.nats(child, *before.mean_and_scale(self.fitter.problem.values))
-            cost += fit.nats - nats + self.price * (len(causes) - len(before.inputs))
-        return cost
+    def nll(self, model: StructuralModel) -> float:
+        """Return the negative log-likelihood of a model of the user's columns."""
+        return model.nll(self.problem.values[: len(model.names)], self.baseline)
 
     def _columns_of(self, weights: Weights) -> Weights:
         N = len(self.model.names)
@@ -179,8 +173,7 @@ def find_network(
         moves=[order.move_in_users_columns(move) for move in result.moves],
         strength=None if result.strength is None else order.edges_in_users_order(result.strength),
     )
-    fitter = FamilyFitter(whole, whole.values.shape[1] if result.cost is None else NATS_PER_PENALTY)
-    return FoundNetwork(result, fitter, model, baseline, price)
+    return FoundNetwork(result, whole, model, baseline)
 
 
 def _arranged(problem: Problem, n_columns: int, clock: Clock) -> tuple[Problem, ColumnOrder]:

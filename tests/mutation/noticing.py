@@ -25,7 +25,7 @@ TESTS = {
     "two_phase/": "test_phase_two test_rows test_failed_factors test_two_phase test_time_limit",
     "two_phase/as_printed.py": "test_as_printed test_arguments",
     "two_phase/family.py": "test_last_stage test_strength test_time_limit",
-    "two_phase/last_stage.py": "test_last_stage test_time_limit",
+    "_estimators/last_stage.py": "test_last_stage test_time_limit",
     "acyclicity.py": "test_acyclicity",
     "two_phase/dag.py": (
         "test_phase_two::test_the_descent_adds_edges_until_no_absent_one_would_pay "

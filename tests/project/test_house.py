@@ -35,7 +35,7 @@ SHELL = (
 STOREYS = CORE + SHELL
 # Inside a room, from the ground up: what stands left of < may not import what stands right of it.
 ROOMS = {
-    "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure < last_stage",
+    "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure",
     "_utils": "arrays < atomic clock damping entropy labels parallel result shell < checks compilation density < jit",
     "_rows": "related < dependence",
     "_table": (
@@ -52,7 +52,7 @@ ROOMS = {
     "files": "text < sheet columns foreign < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (
-        "imputation data_warnings < base < arranged < two_phase_fit graph_search < refit < icdh hnm_search"
+        "imputation data_warnings < base < arranged < graph_search < last_stage refit < two_phase_fit < icdh hnm_search"
     ),
     "_effect": "splines covariates result < sample < average mixture slope < answer",
     "diagnostics": "_kernels track_record < result residuals < independence < check",

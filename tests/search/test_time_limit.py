@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from helpers import family_evidence, fit_two_phase, hetero_chain, parents_of, problem_of, replayed
-from support.article import FamilyFitter, refit_to_graph, with_families
+from support.article import FamilyFitter
 from support.estimators import best_of_restarts, strength_of_inputs
 from support.families import QUICK_OBSERVATIONS, QuickScore
 from support.utils import Clock, OutOfTime
@@ -369,7 +369,8 @@ def test_a_network_is_refitted_to_its_graph_even_when_time_is_over(bias):
         FamilyFitter(problem_of(X.T, l1=1.0, l2=1.0, bias=bias, clock=clock), 1.0)
         for clock in (Clock(NO_TIME), Clock())
     )
-    late, whole = (with_families(network, refit_to_graph(network, graph, fitter)) for fitter in fitters)
+    families = [(child, tuple(np.flatnonzero(causes).tolist())) for child, causes in enumerate(graph.T)]
+    late, whole = (fitter.refit(network, families) for fitter in fitters)
     for found in (late, whole):
         np.testing.assert_array_equal(found.adjacency() != 0.0, graph)
     empty = 0.5 * np.log(2.0 * np.pi * np.e * np.square(X).mean(axis=0)).sum()

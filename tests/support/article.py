@@ -1,10 +1,9 @@
 """The private names of the article's procedure that tests use, so that a move inside the package edits one file."""
 
-from icdh.two_phase import as_printed, dag, family, last_stage, procedure, scales
+from icdh.two_phase import as_printed, dag, family, procedure, scales
 from icdh.two_phase.as_printed import Unknowns
 from icdh.two_phase.dag import DagDescent, further_starts, minimise_on_dag, without_cycles
-from icdh.two_phase.family import FamilyFit, FamilyFitter, refit_to_graph, with_families
-from icdh.two_phase.last_stage import FamilyCosts, price_of_edge, refine_edges
+from icdh.two_phase.family import FamilyFitter
 from icdh.two_phase.objective import FamilyObjective, NetworkObjective, Problem
 from icdh.two_phase.procedure import MeanStep, Round, TwoPhaseResult, draw_initial_weights, fit_means, fit_problem
 from icdh.two_phase.rounds import FAST, FAST_ALONE, FAST_AND_WIDE, Limits, Schedule, schedule_for
