@@ -14,7 +14,7 @@ import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
-from icdh._estimators.graph_search import GraphSearch, family_evidence
+from icdh._estimators.graph_search import TUNING, GraphSearch, family_evidence
 from icdh._node_model.score import FamilyScore
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.clock import Clock, OutOfTime
@@ -65,7 +65,11 @@ def refine_edges(
         The result with new ``weights``, and with ``moves``, ``cost`` and, if the search did not end early,
         ``strength``. It is returned as it came if time was over before the first graph had a score.
     """
-    rules, scores = problem.rules, scores_of_families(problem, edge_cost, random_state)
+    rules = problem.rules
+    try:
+        scores = scores_of_families(problem, edge_cost, random_state)
+    except KeyboardInterrupt:
+        return result._replace(converged=False, interrupted=True)
     dag = rules.dag(result.weights.adjacency(), threshold).adjacency
     influence = dag * root_mean_square(problem.values)[:, np.newaxis]
     graph = tuple(map(_strongest, influence.T, rules.required.T))
@@ -87,15 +91,18 @@ def refine_edges(
         except (OutOfTime, KeyboardInterrupt) as end:
             is_late = isinstance(end, OutOfTime)
             found, strength = SearchResult(search.graph, search.moves, not is_late, is_late), None
-        is_over, is_late = found.interrupted, found.timed_out
-        result = result._replace(converged=not found.ended_early, interrupted=is_over, timed_out=is_late)
+        result = result._replace(
+            converged=not found.ended_early, interrupted=found.interrupted, timed_out=found.timed_out
+        )
         families = list(enumerate(found.graph))
         if not all(family in scores for family in families):
             return result
         problem = replace(problem, clock=Clock(0.0)) if found.interrupted else problem
-        fitter = fitter_of(problem, parents_matrix(found.graph))
+        dag, every = parents_matrix(found.graph), -(-problem.values.shape[1] // TUNING.long_table)
+        rng, part = np.random.default_rng(random_state), problem.of_every(every) if every > 1 else problem
+        weights = fitter_of(part, dag).refit(result.weights, families, rng)
         return result._replace(
-            weights=fitter.refit(result.weights, families, np.random.default_rng(random_state)),
+            weights=fitter_of(problem, dag).refit(weights, families) if every > 1 else weights,
             moves=found.moves,
             cost=float(np.sum(np.array(scores(families)) / scores.families.share())),
             strength=strength,
