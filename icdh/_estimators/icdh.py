@@ -50,8 +50,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     edge_cost : float, "auto" or None, default "auto"
         The nats of evidence that an edge must gain in the last stage over single edges: see "The last stage" below.
         None leaves the stage out: the graph is then that of the two phases alone. "auto" is 2 nats, and log(N / 10)
-        more for N > 10 variables, as of `HNMSearch`. None with ``schedule="paper"``, and in units far from the
-        article's, where the lower quartile of the columns' standard deviations is outside 0.1 to 10 (raw Sachs).
+        more for N > 10 variables, as of `HNMSearch`; None with ``schedule="paper"``.
     max_rounds : int, optional
         The most rounds of the two phases; by default 10, and where the last stage follows 1, or 2 if the first is
         coarse.

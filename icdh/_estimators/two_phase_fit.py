@@ -35,17 +35,11 @@ Fit: TypeAlias = Callable[..., TwoPhaseResult]
 Report: TypeAlias = Callable[[Round | Move], None]
 
 
-def price_of_edges(settings: TwoPhaseSettings, spreads: Floats) -> float | None:
-    """Return the price of an edge in the last stage, in nats, given the spreads of columns; None leaves the stage out.
-
-    "auto" leaves it out after the printed algorithms, and where the units are far from those that its penalties are
-    made for. The lower quartile of the columns' standard deviations tells: effects of many causes may spread widely in
-    the usual units, but few columns do. On raw Sachs, where it is 23, the last stage makes more errors.
-    """
+def price_of_edges(settings: TwoPhaseSettings, n_variables: int) -> float | None:
+    """Return the price of an edge in the last stage, in nats; None leaves the stage out, as "auto" does as printed."""
     if not isinstance(settings.edge_cost, str):
         return settings.edge_cost
-    usual = not spreads.size or 0.1 <= np.quantile(spreads, 0.25) <= 10.0
-    return price_of_edge(SearchSettings(), len(spreads)) if settings.schedule == "fast" and usual else None
+    return price_of_edge(SearchSettings(), n_variables) if settings.schedule == "fast" else None
 
 
 class FoundNetwork(NamedTuple):
@@ -152,7 +146,7 @@ def find_network(
     """
     N = len(model.names)
     problem, order = _arranged(whole, N, clock)
-    price = price_of_edges(settings, problem.values[order.order < N].std(axis=1))
+    price = price_of_edges(settings, len(problem.values))
     how = problem.values, settings.hidden_units, settings.bias, rng
     starts = [draw_initial_weights(*how)]
     # Before further starts are drawn, so that more restarts include those of fewer, and never cost more.

@@ -70,6 +70,14 @@ def test_refitted_families_cost_their_likelihood_and_penalties(table, bias):
         assert fit.penalised == pytest.approx(nats.sum() + penalties, rel=1e-9)
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+@pytest.mark.filterwarnings("ignore::icdh.exceptions.DataWarning")
+def test_the_stage_finds_as_good_a_graph_in_other_units(table, model, unit):
+    other, alone = (ICDH(edge_cost=edge_cost).fit(unit * table.X) for edge_cost in ("auto", None))
+    assert other.cost_ == pytest.approx(model.cost_, abs=10.0)
+    assert other.nll_ < alone.nll_
+
+
 def test_edges_of_the_graph_stay_whatever_the_lasso(table):
     values = np.ascontiguousarray(table.X.T)
     two_phases = fit_two_phase(values, random_state=1, max_rounds=1)
