@@ -211,8 +211,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
       dense graph, and the likelihood alone is at times in its favour.
 
     Mean SHD on ten fresh raw tables of 1000 rows and ten variables (``benchmarks/last_stage.py``), and median CPU
-    seconds on a busy machine. On six tables of 20 variables and 40 edges with softplus-shared noise the stage leaves
-    6.3 errors in 3.6 s, on three of 50 variables and 50 edges 6.3 in 9.9 s.
+    seconds on a busy machine. On eleven tables of 20 variables and 40 edges with softplus-shared noise the stage
+    leaves 8.6 errors in 3.6 s, on three of 50 variables and 50 edges 6.3 in 9.9 s.
 
     =========================  ===========  =====================
     tables                     fast         with the last stage
