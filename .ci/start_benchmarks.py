@@ -42,6 +42,7 @@ SMALL = {
     "invariance": "OUT --tables 1 --kinds continuous",
     "knowledge": "--suite experiments --methods icdh --seeds 7000 7001 --results OUT",
     "last_stage": "OUT --sizes 10 --procedures stage --tables 1",
+    "mean_or_spread": "OUT --kinds plain --rows 100 --seeds 0 1",
     "memory": "--rows 1000 --columns 3",
     "minima": "OUT --tables 1 --seeds 1 --rows 100",
     "missing_edges": "OUT --tables 5-1-100 --seeds 88000 88001",

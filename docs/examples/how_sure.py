@@ -23,7 +23,7 @@ model = icdh.HNMSearch().fit(np.column_stack([x0, x1, x2, x3]))
 # 2. Which way does it point? What the evidence loses by reversing it.
 loss = direction_loss(model)
 print("edge        strength  if turned")
-for cause, effect, strength in model.edge_list():
+for cause, effect, strength, *_ in model.edge_list():
     turned = loss[int(cause[1:]), int(effect[1:])]
     print(f"{cause} -> {effect}  {strength:8.1f}  {turned:8.1f}", "  a guess" if turned < 10 else "")
 

@@ -39,11 +39,17 @@ figure.savefig("knowledge.png")
 # %%
 # 4. Experiments. A straight line with Gaussian noise fits both ways equally well: no number of rows tells the cause.
 rng = np.random.default_rng(0)
+
+
+def arrows(model):
+    return [f"{edge.cause} -> {edge.effect}" for edge in model.edge_list()]
+
+
 cause = rng.normal(size=300)
 effect = 0.6 * cause + 0.8 * rng.normal(size=300)
 watched = np.column_stack([effect, cause])
 before = icdh.HNMSearch().fit(watched)
-print("\nwatched alone:", *before.edge_list(), "if turned:", np.nanmax(direction_loss(before)).round(1), "nats")
+print("\nwatched alone:", *arrows(before), "if turned:", np.nanmax(direction_loss(before)).round(1), "nats")
 
 #    Now somebody sets the cause in a hundred rows. A value that was set says nothing of its causes, but its effects
 #    follow: every row has a condition, and every condition the variables that it sets.
@@ -51,4 +57,4 @@ given = 2.0 * rng.normal(size=100)
 rows = np.vstack([watched, np.column_stack([0.6 * given + 0.8 * rng.normal(size=100), given])])
 done = icdh.Interventions(["watched"] * 300 + ["set"] * 100, {"watched": [], "set": ["x1"]})
 after = icdh.HNMSearch().fit(rows, interventions=done)
-print("with an experiment:", *after.edge_list(), "if turned:", np.nanmax(direction_loss(after)).round(1), "nats")
+print("with an experiment:", *arrows(after), "if turned:", np.nanmax(direction_loss(after)).round(1), "nats")

@@ -18,6 +18,7 @@ from icdh._node_model.network import NodeNetwork
 from icdh._node_model.noise import fit_noise, noise_gain
 from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore, quick_score
 from icdh._table.transforms import Rescaled
+from icdh._utils.arrays import Floats
 from icdh._utils.clock import Clock, OutOfTime
 from icdh._utils.parallel import single_blas_thread
 from icdh.search.moves import Family, Graph, toggled
@@ -50,6 +51,28 @@ def strengths(found: FoundGraph) -> np.ndarray:
         rise /= by.families.design_effects((node, parents), by.fit_of((node, parents)))
         strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
     return table.edges_in_users_order(strength)
+
+
+def _mean_and_spread_losses(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> list[Floats | None]:
+    """Return the nats lost without each cause in the mean of its effect, and in its spread, each of shape (N, N).
+
+    NaN where there is no edge, or nothing to tell; None where that is everywhere, as where time is over.
+    """
+    table, scores = found.table, found.scores
+    losses = np.full((2, table.n_columns, table.n_columns), np.nan)
+    families = [(node, parents) for node, parents in enumerate(graph) if parents and node not in found.confounded]
+    try:
+        found.limit(clock)
+        scores(families)
+        of_families = scores.run("telling means from spreads", scores.mean_and_spread_losses, families)
+    except OutOfTime:
+        return [None, None]
+    finally:
+        found.limit(Clock())
+    for (node, parents), of_family in zip(families, of_families, strict=True):
+        losses[:, table.order[list(parents)], table.order[node]] = of_family
+    among = losses[:, :n_variables, :n_variables]
+    return list(among) if np.isfinite(among).any() else [None, None]
 
 
 def _strengths_beside_hidden(causes: HiddenCauses, found: Graph, node: int) -> list[float]:
@@ -93,12 +116,15 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
             conditionals[node] = replace(conditionals[node], law=law)
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
+        weighs = found.settings.mean_or_spread and in_time
+        losses = _mean_and_spread_losses(found, graph, n_variables, clock) if weighs else [None, None]
     values = model.scaling.transformed(table.in_users_columns(n_variables))
     centre, transformed = model.centre.copy(), [*model.scaling.transforms]
     centre[transformed] = values[transformed].mean(axis=1)
     model = replace(model, conditionals=conditionals, hidden_causes=tuple(hidden), centre=centre)
     laws = [given.law.density for given in conditionals if given is not CONSTANT]
     noise = {law.errors.name for law in laws if law is not None}
+    model = replace(model, mean_loss=losses[0], spread_loss=losses[1])
     learned = {
         "evidence_": found.columns.log_jacobian - float(sum(of_others) + sum(of_children)),
         "noise_distribution_": "mixed" if len(noise) > 1 else min(noise, default="gaussian"),

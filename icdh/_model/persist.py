@@ -46,9 +46,10 @@ FLOATS, INTEGERS = "<f8", "<i8"
 DATES: dict[str, type[datetime.date]] = {"datetime": datetime.datetime, "date": datetime.date}
 # In a shape, letters are sizes: N that of the table, others any, but the same within a part.
 SHAPES_OF_INTEGERS = {"inputs": "p", "widths": "p"}
+LOSSES = ("direction_loss", "hidden_loss", "mean_loss", "spread_loss")
 SHAPES = {
     **dict.fromkeys(("offset", "scale", "centre"), "N"),
-    **dict.fromkeys(("adjacency", "edge_probability", "direction_loss", "hidden_loss", "settled"), "NN"),
+    **dict.fromkeys(("adjacency", "edge_probability", "settled", *LOSSES), "NN"),
     **{"observed_range": "2N", "hidden": "rm", "w2": "m", "w3": "m", "theta": "t", "log_shares": "K", "levels": "K"},
     **{
         "cuts": "c",
@@ -322,7 +323,7 @@ def _check_model(model: "StructuralModel") -> None:
     graphs.causal_order(model.adjacency)
     shares = np.zeros(0) if model.edge_probability is None else model.edge_probability
     _demand(((shares >= 0.0) & (shares <= 1.0)).all(), "edge_probability does not hold probabilities")
-    for loss in (model.direction_loss, model.hidden_loss):
+    for loss in (getattr(model, name) for name in LOSSES):
         _demand(loss is None or np.isnan(loss[absent]).all(), "losses are not those of edges")
     of_columns = model.kinds is None or (len(model.kinds) == N and {*model.kinds} <= {*KINDS})
     _demand(of_columns, "kinds are not those of columns")

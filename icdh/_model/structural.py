@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +51,33 @@ class About(TypedDict, total=False):
     parameters: dict[str, str]
     versions: dict[str, str]
     weight_unit: str
+
+
+class FittedEdge(NamedTuple):
+    """An edge of a fitted model.
+
+    Attributes
+    ----------
+    cause, effect : str or int
+        The names of the variables.
+    strength : float
+        In nats if `icdh.HNMSearch` learned it, and a weight of the network of `icdh.ICDH`.
+    mean_loss, spread_loss : float or None
+        The nats that the model loses if the cause is left out of the mean of the effect alone, and of its spread alone,
+        where its part in the other stays. Below zero, it is better without. None where that was not weighed, or the
+        effect is no number. Ten nats are evidence; with a transform of the columns, of the transformed effect.
+    """
+
+    cause: Hashable
+    effect: Hashable
+    strength: float
+    mean_loss: float | None
+    spread_loss: float | None
+
+
+def number_at(values: Floats | None, edge: tuple[int, int]) -> float | None:
+    """Return what is known of an edge, from a matrix; None if that is no finite number."""
+    return None if values is None or not np.isfinite(values[edge]) else float(values[edge])
 
 
 @dataclass(frozen=True)
@@ -93,6 +120,9 @@ class StructuralModel:
         The nats lost by reversing each edge, if they were computed: see `icdh.uncertainty.direction_loss`.
     hidden_loss : ndarray, shape (N, N), or None
         The nats lost if each edge is a hidden common cause, likewise: see `icdh.uncertainty.hidden_loss`.
+    mean_loss, spread_loss : ndarray, shape (N, N), or None
+        The nats lost if a cause is left out of the mean of its effect alone, or of its spread alone; NaN where there is
+        no edge, or the effect is no number. None if nobody weighed them.
     settled : ndarray, shape (N, N), or None
         1.0 where knowledge settled the direction of an edge: it was required, or its reverse forbidden.
     kinds : list of str, or None
@@ -129,6 +159,8 @@ class StructuralModel:
     edge_probability: Floats | None = None
     direction_loss: Floats | None = None
     hidden_loss: Floats | None = None
+    mean_loss: Floats | None = None
+    spread_loss: Floats | None = None
     settled: Floats | None = None
     categories: dict[int, Categories] = field(default_factory=dict)
     levels: dict[int, Floats] = field(default_factory=dict)
@@ -601,13 +633,21 @@ class StructuralModel:
     average_effect = interventional.average_effect
     effects = interventional.effects
 
-    def edge_list(self) -> list[graphs.Edge]:
-        """Return the edges as tuples (cause, effect, strength), strongest first.
+    def edge_list(self) -> list[FittedEdge]:
+        """Return the edges, strongest first, as tuples of names and numbers.
 
-        The strength of an edge is in nats if `icdh.HNMSearch` learned it, and a weight of the network of `icdh.ICDH`.
         ``pandas.DataFrame(model.edge_list())`` makes a table of them.
         """
-        return graphs.edge_list(self.adjacency, self.names)
+        return [
+            FittedEdge(
+                self.names[i],
+                self.names[j],
+                float(self.adjacency[i, j]),
+                number_at(self.mean_loss, (i, j)),
+                number_at(self.spread_loss, (i, j)),
+            )
+            for i, j in graphs.strongest_first(self.adjacency)
+        ]
 
     def to_networkx(self) -> "networkx.DiGraph":
         """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``.

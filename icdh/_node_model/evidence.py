@@ -35,7 +35,10 @@ from scipy.linalg.lapack import dtrtri  # pyright: ignore[reportAttributeAccessI
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import cold_start
 from icdh._node_model.response import Response
-from icdh._utils.arrays import Floats, Integers
+from icdh._utils.arrays import Floats, Integers, Mask
+
+FLAT = 1e-8  # prior precision of intercepts
+HELD = 1e10  # prior precision of weights held at zero
 
 
 class NodeFit(NamedTuple):
@@ -76,6 +79,62 @@ class NodeFit(NamedTuple):
         return self.steps >= 0
 
 
+class Layers(NamedTuple):
+    """Which weights share a prior precision.
+
+    Attributes
+    ----------
+    of_weights : ndarray of int, shape (size,)
+        The layer of every weight, 0 ... K - 1; K of intercepts and of weights that a response does not use, whose prior
+        is flat; K + 1 of weights held at zero, by a prior so narrow that its cost cancels from the evidence.
+    number : int
+        K.
+    free : int
+        How many weights are fitted, the first ones.
+    """
+
+    of_weights: Integers
+    number: int
+    free: int
+
+    @classmethod
+    def of(cls, response: Response, n_inputs: int, hidden_units: int) -> "Layers":
+        """Return the layers of the network of a response: the first layer, and the weights of each output."""
+        parts = response.law.layers(n_inputs, hidden_units)
+        of_weights = np.full(response.law.n_weights(n_inputs, hidden_units), len(parts))
+        for k, part in enumerate(parts):
+            of_weights[part] = k
+        return cls(of_weights, len(parts), parts[-1].stop)
+
+    @property
+    def held(self) -> Mask:
+        """Which weights are held at zero."""
+        held: Mask = self.of_weights > self.number
+        return held
+
+    @property
+    def sizes(self) -> Integers:
+        """The number of weights of each layer."""
+        return np.bincount(self.of_weights, minlength=self.number)[: self.number]
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum of the first weights' values over each layer."""
+        sums = np.bincount(self.of_weights[: values.size], values, minlength=self.number)[: self.number]
+        return sums.astype(np.float64)
+
+    def penalties(self, precision: Floats) -> Floats:
+        """Return the prior precision of every weight."""
+        return np.array([*precision, FLAT, HELD])[self.of_weights]
+
+    def cost(self, precision: Floats, prior_precision: float) -> float:
+        """Return the prior's part of the evidence: its normalisation, and the hyperprior of the precisions."""
+        cost = -math.log(HELD) * np.count_nonzero(self.held)
+        for value, n in zip(precision.tolist(), self.sizes.tolist(), strict=True):
+            ratio = value / prior_precision
+            cost += ratio - 1.0 - math.log(ratio) - n * math.log(value)
+        return 0.5 * cost
+
+
 def fit_node(
     x: Floats,
     y: Floats | Response,
@@ -89,6 +148,7 @@ def fit_node(
     tol: float = 1e-2,
     precision_updates: int = 2,
     weight: float = 1.0,
+    layers: Layers | None = None,
 ) -> NodeFit:
     """Fit the node model of y given its parents by Fisher scoring and return it with its evidence.
 
@@ -120,6 +180,8 @@ def fit_node(
         ``tol``.
     weight : float
         What the log-likelihood of an observation counts; one over the design effect where they depend on one another.
+    layers : Layers, optional
+        Which weights share a precision, and which are held at zero; by default those of the response's law.
 
     Returns
     -------
@@ -137,7 +199,8 @@ def fit_node(
         return len(fits) > precision_updates or (len(fits) > 1 and abs(fits[-2].evidence - fits[-1].evidence) < tol)
 
     settings = hidden_units, prior_precision, max_steps, tol, weight
-    fits = _fits_of_updated_precisions(x, response, theta, precision, settings, enough, cold=start is None)
+    layers = Layers.of(response, n_parents, hidden_units) if layers is None else layers
+    fits = _fits_of_updated_precisions(x, response, theta, precision, layers, settings, enough, cold=start is None)
     if not fits:
         return _constant_in_place_of_fit(response, n_parents, hidden_units, weight)
     return min(fits, key=lambda fit: fit.evidence)
@@ -176,8 +239,11 @@ def at_fixed_point(
     def enough(fits: Sequence[NodeFit]) -> bool:
         return len(fits) > 50 or (len(fits) > 1 and abs(fits[-1].objective - fits[-2].objective) < still)
 
-    settings = fit.hidden_units, prior_precision, 300, 0.01 * still, weight
-    fits = _fits_of_updated_precisions(x, response, fit.theta.copy(), fit.precision, settings, enough)
+    settings, layers = (
+        (fit.hidden_units, prior_precision, 300, 0.01 * still, weight),
+        Layers.of(response, len(x), fit.hidden_units),
+    )
+    fits = _fits_of_updated_precisions(x, response, fit.theta.copy(), fit.precision, layers, settings, enough)
     return fits[-1] if fits else fit
 
 
@@ -186,6 +252,7 @@ def _fits_of_updated_precisions(
     response: Response,
     theta: Floats,
     precision: Floats | None,
+    layers: Layers,
     settings: tuple[int, float, int, float, float],
     enough: Callable[[Sequence[NodeFit]], bool],
     *,
@@ -196,31 +263,31 @@ def _fits_of_updated_precisions(
     A generator would be shorter, but closing one can swallow a KeyboardInterrupt.
     """
     hidden_units, prior_precision, max_steps, tol, weight = settings
-    (x, response), parts = _by_labels(x, response), response.law.layers(len(x), hidden_units)
-    precisions = np.full(len(parts), float(prior_precision)) if precision is None else precision
-    layer = _layer_of_weights(parts, theta.size)
+    x, response = _by_labels(x, response)
+    precisions = np.full(layers.number, float(prior_precision)) if precision is None else precision
+    free = layers.free
     factor, minimised = np.zeros((theta.size, theta.size)), response.minimiser(x, hidden_units)
     fits: list[NodeFit] = []
 
-    def minimise(free: int, patience: int = 2) -> tuple[float, float, int, bool]:
-        penalty = _penalties(layer, precisions) / weight
+    def minimise(until: int, patience: int = 2) -> tuple[float, float, int, bool]:
+        penalty = layers.penalties(precisions) / weight
         objective, log_determinant, steps, converged = minimised(
-            theta, penalty, free, max_steps, tol / weight, patience, factor
+            theta, penalty, until, max_steps, tol / weight, patience, factor
         )
         factor[:] *= math.sqrt(weight)
-        return weight * objective, log_determinant + parts[-1].stop * math.log(weight), steps, converged
+        return weight * objective, log_determinant + free * math.log(weight), steps, converged
 
     if cold:
         minimise(theta.size - hidden_units)  # without w3: the variance is constant
     while not enough(fits):
         if fits:
-            variances = np.square(_inverse_root(factor[: parts[-1].stop, : parts[-1].stop])).sum(axis=0)
-            precisions = _updated_precision(theta, variances, layer, precisions, prior_precision)
+            variances = np.square(_inverse_root(factor[:free, :free])).sum(axis=0)
+            precisions = _updated_precision(theta, variances, layers, precisions, prior_precision)
         # An update hardly moves the minimum, so after it one small step ends the fit.
         objective, log_determinant, steps, converged = minimise(theta.size, patience=1 if fits else 2)
         if np.isnan(log_determinant):
             break
-        evidence = objective + 0.5 * log_determinant + _prior_cost(layer, precisions, prior_precision)
+        evidence = objective + 0.5 * log_determinant + layers.cost(precisions, prior_precision)
         fits.append(
             NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precisions, hidden_units)
         )
@@ -250,9 +317,7 @@ def likelihood_and_cost(response: Response, n_inputs: int, fit: NodeFit) -> tupl
     """
     if not (fit.succeeded and n_inputs):
         return fit.objective, fit.evidence - fit.objective
-    penalty = _penalties(
-        _layer_of_weights(response.law.layers(n_inputs, fit.hidden_units), fit.theta.size), fit.precision
-    )
+    penalty = Layers.of(response, n_inputs, fit.hidden_units).penalties(fit.precision)
     likelihood = fit.objective - 0.5 * float(penalty @ np.square(fit.theta))
     return likelihood, fit.evidence - likelihood
 
@@ -282,13 +347,13 @@ def odds_without_parents(x: Floats, response: Response, fit: NodeFit) -> tuple[F
         Nats. Without a Fisher matrix nothing is known: the saving is infinite, the cost zero.
     """
     p, m = len(x), fit.hidden_units
-    parts = response.law.layers(p, m)
+    layers = Layers.of(response, p, m)
     theta, factor = fit.theta.copy(), np.zeros((fit.theta.size, fit.theta.size))
-    penalty = _penalties(_layer_of_weights(parts, theta.size), fit.precision)
+    penalty = layers.penalties(fit.precision)
     _, log_determinant, *_ = response.minimiser(x, m)(theta, penalty, theta.size, 0, 1.0, 1, factor)
     if np.isnan(log_determinant):
         return np.full(p, np.inf), np.zeros(p)
-    free = parts[-1].stop
+    free = layers.free
     roots = _inverse_root(factor[:free, :free])[:, : p * m].reshape(free, p, m).transpose(1, 0, 2)
     covariance = roots.transpose(0, 2, 1) @ roots
     weights = theta[: p * m].reshape(p, m)
@@ -312,39 +377,12 @@ def _constant_in_place_of_fit(response: Response, n_parents: int, hidden_units: 
     return constant._replace(theta=theta, objective=objective, evidence=evidence, steps=-1, converged=False)
 
 
-def _layer_of_weights(parts: Sequence[slice], size: int) -> Integers:
-    """Return the layer of every weight; for intercepts, and for weights that a response does not use, one further."""
-    layer: Integers = np.full(size, len(parts))
-    for k, part in enumerate(parts):
-        layer[part] = k
-    return layer
-
-
-def _sums(values: Floats, layer: Integers, precision: Floats) -> Floats:
-    """Return the sum of the first weights' values over each layer."""
-    sums = np.bincount(layer[: values.size], values, minlength=precision.size + 1)[: precision.size]
-    return sums.astype(np.float64)
-
-
-def _penalties(layer: Integers, precision: Floats) -> Floats:
-    return np.array([*precision, 1e-8])[layer]  # intercepts have a flat prior
-
-
-def _prior_cost(layer: Integers, precision: Floats, prior_precision: float) -> float:
-    """Return the prior's part of the evidence: its normalisation, and the hyperprior of the precisions."""
-    cost, n_weights = 0.0, np.bincount(layer)[: precision.size].tolist()
-    for value, n in zip(precision.tolist(), n_weights, strict=True):
-        ratio = value / prior_precision
-        cost += ratio - 1.0 - math.log(ratio) - n * math.log(value)
-    return 0.5 * cost
-
-
 def _updated_precision(
-    theta: Floats, posterior_variance: Floats, layer: Integers, precision: Floats, prior_precision: float
+    theta: Floats, posterior_variance: Floats, layers: Layers, precision: Floats, prior_precision: float
 ) -> Floats:
     """Return MacKay's fixed-point update of the precisions under a Gamma hyperprior of mode about the first one."""
-    determined = np.bincount(layer)[: precision.size] - precision * _sums(posterior_variance, layer, precision)
-    squares = _sums(np.square(theta), layer, precision)
+    determined = layers.sizes - precision * layers.sums(posterior_variance)
+    squares = layers.sums(np.square(theta))
     return (np.maximum(determined, 0.0) + 1.0) / (squares + 1.0 / prior_precision)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from icdh._node_model._kernels import VARIANCE_FLOOR
-from icdh._node_model.evidence import NodeFit, at_fixed_point, fit_node, odds_without_parents
+from icdh._node_model.evidence import Layers, NodeFit, at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import GaussianResponse, LinearFit, fit_linear
 from icdh._node_model.network import network_outputs, node_outputs, with_twice_the_units
@@ -65,6 +65,8 @@ class Start(NamedTuple):
         Nats, for at most 10,000 observations.
     precision_updates, max_steps : int
         The most updates of the precisions, and steps.
+    layers : Layers or None
+        Which weights share a precision, and which are held at zero, if these are not those of the response's law.
     """
 
     theta: Floats | None = None
@@ -73,6 +75,7 @@ class Start(NamedTuple):
     tol: float = TUNING.tolerance
     precision_updates: int = 2
     max_steps: int = 300
+    layers: Layers | None = None
 
 
 COLD = Start()
@@ -248,6 +251,7 @@ class Families:
             tol=start.tol * _tolerances(x.shape[1]),
             precision_updates=start.precision_updates,
             weight=self._weight(family),
+            layers=start.layers,
         )
 
     def fit_twice_the_units(self, family: Family, fit: NodeFit) -> NodeFit:

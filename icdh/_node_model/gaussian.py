@@ -50,6 +50,8 @@ RESOLVED = 1e-10  # eigenvalue of the correlations of causes: smaller ones are r
 class GaussianLaw(NormalLaw):
     """A number, mean + scale E; the outputs are mean and log-variance."""
 
+    spread = 1
+
     def network_outputs(self, theta: Floats, hidden: Floats) -> Floats:
         """Return mean and log-variance, shape (2, n), given the hidden units, shape (m, n)."""
         outputs = np.empty((2, hidden.shape[1]))

@@ -43,11 +43,14 @@ class Law(ABC):
         Whether its values are numbers.
     value : str
         What one of its values is called.
+    spread : int or None
+        Which output is the spread of a number: its log-variance or the like; None if there is none.
     """
 
     odd: ClassVar[tuple[int, ...]]
     has_mean: ClassVar[bool]
     value: ClassVar[str]
+    spread: ClassVar[int | None] = None
 
     @property
     @abstractmethod

@@ -59,6 +59,7 @@ class PointMassLaw(Law):
     odd = (0,)
     has_mean = True
     value = "value"
+    spread = 1
 
     @property
     def n_outputs(self) -> int:

@@ -27,6 +27,7 @@ from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model.additive import AdditiveModels
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import COLD, TUNING, Families, Family, Start
+from icdh._node_model.mean_and_spread import mean_and_spread_losses
 from icdh._node_model.pair_estimates import Pair, misfit, pair_gains
 from icdh._node_model.screening import LinearGains
 from icdh._utils.arrays import Floats
@@ -324,6 +325,11 @@ class FamilyScore:
     def noise_of(self, family: Family) -> str:
         """Return the noise distribution of a family that was scored; see `Families.noise_of`."""
         return self.families.noise_of(family, self.fit_of(family), self.noise)
+
+    def mean_and_spread_losses(self, family: Family) -> Floats:
+        """Return the nats lost without each cause in the mean, and in the spread, shape (2, p)."""
+        self.clock.check()
+        return mean_and_spread_losses(self.families, family, self.fit_of(family), self.noise)
 
     def fitted(self) -> set[Family]:
         """Return the families that have a fit, of any number of units."""

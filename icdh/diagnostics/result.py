@@ -14,8 +14,8 @@ import numpy as np
 from icdh import graphs
 from icdh._model.export import MOST_EDGES, hidden_line, weight_unit
 from icdh._model.hidden import HiddenCause
-from icdh._model.structural import StructuralModel
-from icdh._utils.arrays import Floats, Mask
+from icdh._model.structural import StructuralModel, number_at
+from icdh._utils.arrays import Mask
 from icdh._utils.checks import Number
 from icdh._utils.labels import counted, edge_lines, printable
 from icdh._utils.result import Result
@@ -32,6 +32,7 @@ STRENGTHS = {
     "weight": "weight: the size of the effect in the fitted network, without a unit",
 }
 IF_HIDDEN = "if hidden: nats lost if a hidden common cause stands in place of this arrow, where the data identify it"
+ACTS_ON = f"acts on: which of the effect's mean and spread loses {WEAK:g} nats or more without the cause"
 WEAK_EDGE = f"strength below {WEAK:g} nats: doubt that there is an edge"
 REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
 BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it or weak edges went"
@@ -120,6 +121,9 @@ class EdgeCheck:
         Whether knowledge settles the direction already.
     weak : bool
         Whether the edge itself is in doubt: it has less than ten nats.
+    mean_loss, spread_loss : float or None
+        How many nats are lost if the cause is left out of the mean of the effect alone, and of its spread alone. None
+        where the effect is no number, or nobody weighed them.
     """
 
     cause: Hashable
@@ -130,6 +134,8 @@ class EdgeCheck:
     probability: float | None
     known: bool
     weak: bool = False
+    mean_loss: float | None = None
+    spread_loss: float | None = None
 
     @property
     def close(self) -> bool:
@@ -146,6 +152,12 @@ class EdgeCheck:
     def replaceable(self) -> bool:
         """Whether a hidden common cause may stand in place of the arrow, as far as the data identify it."""
         return self.hidden_loss is not None and not self.survives
+
+    @property
+    def acts_on(self) -> str:
+        """What of the effect loses ten nats without the cause: "mean", "spread", "both", or nothing."""
+        on_mean, on_spread = (loss is not None and loss >= WEAK for loss in (self.mean_loss, self.spread_loss))
+        return "both" if on_mean and on_spread else "mean" if on_mean else "spread" if on_spread else ""
 
     @property
     def marks(self) -> str:
@@ -173,28 +185,25 @@ def edge_records(model: StructuralModel, settled: Mask | None = None) -> list[Ed
         The edges whose direction knowledge settles; by default what the model was learned with.
     """
     unknown = np.full(model.adjacency.shape, np.nan)
-    loss, hidden, probability = (
-        unknown if values is None else values
-        for values in (model.direction_loss, model.hidden_loss, model.edge_probability)
+    loss, probability = (
+        unknown if values is None else values for values in (model.direction_loss, model.edge_probability)
     )
     settled_by_model: Mask = np.isinf(loss) if model.settled is None else model.settled != 0.0
     given = settled_by_model if settled is None else settled
     has_nats = weight_unit(model) == "nats"
     direction = probability / np.maximum(probability + probability.T, np.finfo(float).tiny)
-
-    def known(values: Floats, edge: tuple[int, int]) -> float | None:
-        return float(values[edge]) if np.isfinite(values[edge]) else None
-
     return [
         EdgeCheck(
             model.names[i],
             model.names[j],
             float(model.adjacency[i, j]),
-            known(loss, (i, j)),
-            known(hidden, (i, j)),
-            known(direction, (i, j)),
+            number_at(loss, (i, j)),
+            number_at(model.hidden_loss, (i, j)),
+            number_at(direction, (i, j)),
             bool(given[i, j]),
             has_nats and not given[i, j] and float(model.adjacency[i, j]) < WEAK,
+            number_at(model.mean_loss, (i, j)),
+            number_at(model.spread_loss, (i, j)),
         )
         for i, j in graphs.strongest_first(model.adjacency)
     ]
@@ -271,6 +280,7 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
         Column("strength" if unit == "nats" else unit, strengths, [STRENGTHS[unit]]),
         Column("if turned", turned, ["if turned: nats lost by reversing this arrow", *_below_zero(edges)]),
         Column("if hidden", [_nats(edge.hidden_loss) for edge in edges], [IF_HIDDEN, survival(edges)]),
+        Column("acts on", [edge.acts_on for edge in edges], [ACTS_ON]),
         Column("direction", probabilities, ["direction: its probability"]),
         Column("", [edge.marks for edge in edges], marks_explained(edges)),
     ]

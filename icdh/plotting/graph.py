@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
     from matplotlib.path import Path as Outline
 
+SPREAD, ON_SPREAD = "\N{UP DOWN ARROW}", "the cause acts on the spread of the effect"
 LEAST = float(np.finfo(float).tiny)  # the strength of an edge that knowledge alone stands behind
 MEANINGS = {
     "nats": "nats of evidence lost without the arrow (doubt arrows below 10)",
@@ -478,5 +479,7 @@ def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Hashable]) -> dict
         style = GIVEN if record.known else doubtful if record.close else EdgeStyle()
         if record.replaceable:
             style = style._replace(mark=f"{style.mark}*", meanings=(*style.meanings, f"*: {REPLACEABLE}"))
+        if record.acts_on in ("spread", "both"):
+            style = style._replace(mark=f"{style.mark}{SPREAD}", meanings=(*style.meanings, f"{SPREAD}: {ON_SPREAD}"))
         styles[place[record.cause], place[record.effect]] = style
     return styles

@@ -83,7 +83,7 @@ def test_no_edge_is_lost_at_zeros(share, decimals):
     model = HNMSearch(knowledge=Knowledge(tiers=[["x0"], ["x1"]]))
     with pytest.warns(DataWarning, match="point mass"):
         model.fit(table)
-    ((cause, effect, strength),) = model.edge_list()
+    ((cause, effect, strength, *_),) = model.edge_list()
     assert (cause, effect) == ("x0", "x1")
     assert strength > 100
 

@@ -145,7 +145,7 @@ def test_the_page_of_effects_prints_what_it_shows():
 EXAMPLES = Path(__file__).parent.parent.parent / "docs" / "examples"
 SHOWN = {  # by each script, at the least
     "first_hour": ["150 observations of a, b, c\nHNMSearch: 150 observations of 3 variables", "a -> b: probability"],
-    "knowledge": ["with knowledge", "no knowledge: SHD", "watched alone: ", "Edge(cause='x1', effect='x0'"],
+    "knowledge": ["with knowledge", "no knowledge: SHD", "watched alone: ", "with an experiment: x1 -> x0 if"],
     "effect": ["estimate            -0.00771", "within sizes: +0.054", "women, third -> crew: 0.4"],
     "how_sure": ["if turned", "a guess", "by the posterior:", "by resamples:", "a path from x0 to x2"],
     "what_if": ["one more unit of dose", "dose on answer", "raised by 1", "with the dose at zero"],

@@ -44,7 +44,7 @@ ROOMS = {
     "_node_model": (
         "noise_density < _kernels law < _outputs_kernels _additive_kernels _linear_kernels response < "
         "_descent_kernels network < noise gain_estimates gaussian scoring < ordinal categorical < point_masses < "
-        "evidence columns < worth < families < additive screening confounded pair_estimates < score"
+        "evidence columns < worth < families < additive screening confounded pair_estimates mean_and_spread < score"
     ),
     "_hidden_causes": "_kernels < district linear < search",
     "search": "_kernels moves < climb orders < order_search < escapes < directions",

@@ -27,8 +27,8 @@ from icdh.datasets import load_sachs
 
 sachs = load_sachs()
 model = ICDH(scaling="standardize", random_state=0).fit(sachs.table)
-for cause, effect, strength in model.edge_list():
-    print(f"{cause} -> {effect}  {strength:.2f}")
+for edge in model.edge_list():
+    print(f"{edge.cause} -> {edge.effect}  {edge.strength:.2f}")
 search = HNMSearch(knowledge=Knowledge(roots=["PKC"]), max_edges=9).fit(sachs.data)
 again = search.rethreshold(max_edges=3)
 total: float = again.evidence_ + again.nll_ + again.score(sachs.data)

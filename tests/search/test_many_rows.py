@@ -138,9 +138,9 @@ def test_all_rows_add_an_edge_that_few_do_not_show_and_count_its_strength_and_lo
     a, noise = rng.normal(size=1500), rng.normal(size=(2, 1500))
     X = np.column_stack([a, 0.14 * a + noise[0], np.sin(2 * a) + (0.2 + 0.1 * a**2) * noise[1]])
     search = HNMSearch(column_transform="none", noise_distribution="gaussian")
-    ((first, second, few),) = clone(search).fit(X[::3]).edge_list()
+    ((first, second, few, *_),) = clone(search).fit(X[::3]).edge_list()
     model = search.fit(X)
-    (*strongest, strong), (cause, effect, weak) = model.edge_list()
+    (*strongest, strong), (cause, effect, weak) = (edge[:3] for edge in model.edge_list())
     assert [first, second] == strongest == ["x0", "x2"]
     assert {cause, effect} == {"x0", "x1"}
     found = model.found_graph()

@@ -135,9 +135,9 @@ def records_with(searched, nats, **of_the_first):
 def test_arrows_that_lose_little_are_marked_and_explained(searched):
     records = records_with(searched, 50.0, direction_loss=1.5)
     _, names, *edges, mark, last = edge_list(searched, records)
-    assert names.split() == ["cause", "->", "effect", "strength", "if", "turned"]
+    assert names.split() == ["cause", "->", "effect", "strength", "if", "turned", "acts", "on"]
     (marked,) = [line.split() for line in edges if line.endswith("?")]
-    assert (marked[0], marked[2], marked[-2]) == (records[0].cause, records[0].effect, "1.5")
+    assert (marked[0], marked[2], marked[4]) == (records[0].cause, records[0].effect, "1.5")
     assert last == "what these mean: icdh explain"
     assert mark == "? reversing it loses less than 6 nats: the data hardly tell its direction"
 
@@ -200,7 +200,7 @@ def test_explain_shows_the_page_of_the_manual(printed):
     assert page.startswith("How to read the output\n")
     assert "$ icdh fit --dataset sachs" in page
     assert "``" not in page
-    for word in ("strength", "if turned", "if hidden", "direction", "weight", "marked ~"):
+    for word in ("strength", "if turned", "if hidden", "acts on", "direction", "weight", "marked ~"):
         assert word in page
 
 

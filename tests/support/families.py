@@ -19,12 +19,13 @@ from icdh._node_model.categorical import CategoricalResponse, LabelLaw, counted
 from icdh._node_model.columns import columns_of
 from icdh._node_model.confounded import ConfoundedConditional, Posterior
 from icdh._node_model.confounded import posterior as hidden_posterior
-from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
+from icdh._node_model.evidence import Layers, at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.families import TUNING as FAMILIES_TUNING
 from icdh._node_model.families import Families, Start
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import LEAST_ROWS, GaussianLaw, GaussianResponse, fit_linear
 from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
+from icdh._node_model.mean_and_spread import SplitNetwork, mean_and_spread_losses
 from icdh._node_model.network import (
     NodeNetwork,
     cold_start,

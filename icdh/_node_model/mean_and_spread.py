@@ -1,0 +1,122 @@
+"""Does a cause act on the mean of its effect, on its spread, or on both: what the evidence loses without it in each.
+
+The node model of `icdh._node_model.network` shares its hidden units, so mean and log-variance have the same causes.
+Here m units feed the mean alone, and m further ones the log-variance alone: one node model of 2 m units some of whose
+weights are held at zero. Odds of point masses go with the mean. Two copies of the shared units compute what they do, so
+its fit begins there, and that without a cause in one half begins at the fit of both.
+
+A mean that misses its curve leaves squares that look like spread. So the units are as many as the search gave the
+node. Heavy tails look like spread, too: the noise is that of the search. In tables of 1000 rows 1 % of the causes that
+do not act on mean or spread seem to, by ten nats, under Gaussian and Laplace noise; 7 % under Student's t with three
+degrees of freedom (20 % if noise is taken for Gaussian).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from icdh._node_model.evidence import Layers, NodeFit
+from icdh._node_model.families import Families, Family, Start
+from icdh._node_model.law import Law
+from icdh._utils.arrays import Floats, Integers
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Constants of the comparison."""
+
+    rows: int = 2500  # of more rows so many tell, evenly spread
+
+
+TUNING = Tuning()
+
+
+class SplitNetwork:
+    """A network of 2 m hidden units, half of which feed the spread alone, and half all other outputs.
+
+    Parameters
+    ----------
+    law : Law
+        Of the node.
+    n_inputs, hidden_units : int
+        p and m.
+    """
+
+    def __init__(self, law: Law, n_inputs: int, hidden_units: int):
+        self.n_inputs, self.units, self.n_outputs, self.spread = n_inputs, hidden_units, law.n_outputs, law.spread
+
+    def _half(self, of_spread: bool) -> slice:
+        return slice(self.units, None) if of_spread else slice(None, self.units)
+
+    def like(self, fit: NodeFit) -> Start:
+        """Return the weights, and precisions, that compute what a fit of m shared units does."""
+        size = (self.n_inputs + 1) * self.units
+        first = fit.theta[:size].reshape(-1, self.units)
+        shared = fit.theta[size:].reshape(self.n_outputs, -1)
+        outputs = np.zeros((self.n_outputs, 1 + 2 * self.units))
+        outputs[:, 0] = shared[:, 0]
+        for k in range(self.n_outputs):
+            outputs[k, 1:][self._half(k == self.spread)] = shared[k, 1:]
+        theta = np.append(np.hstack([first, first]), outputs)
+        return Start(theta, np.append(fit.precision[0], fit.precision), layers=self.layers())
+
+    def layers(self, left_out: Integers | None = None, of_spread: bool = False) -> Layers:
+        """Return the layers if some inputs are left out of the spread, or out of all other outputs.
+
+        Layers 0 and 1 are the input weights of both halves, and every output has one.
+        """
+        K = 2 + self.n_outputs
+        first = np.repeat([[0, 1]], self.units, axis=1).repeat(self.n_inputs + 1, axis=0)
+        outputs = np.full((self.n_outputs, 1 + 2 * self.units), K + 1)
+        outputs[:, 0] = K
+        for k in range(self.n_outputs):
+            outputs[k, 1:][self._half(k == self.spread)] = 2 + k
+        if left_out is not None:
+            first[left_out, self._half(of_spread)] = K + 1
+            if left_out.size == self.n_inputs:  # units without inputs are constants
+                first[:, self._half(of_spread)] = K + 1
+                outputs[:, 1:][:, self._half(of_spread)] = K + 1
+        return Layers(np.append(first, outputs), K, first.size + outputs.size)
+
+
+def mean_and_spread_losses(families: Families, family: Family, fit: NodeFit, noise: str) -> Floats:
+    """Return what the evidence loses without each cause in the mean alone, and in the spread alone.
+
+    Parameters
+    ----------
+    families : Families
+        The data.
+    family : tuple
+        The node and its parents.
+    fit : NodeFit
+        Its fit.
+    noise : str
+        The noise distribution of scores.
+
+    Returns
+    -------
+    ndarray, shape (2, p)
+        Nats; below zero where the cause is better left out. NaN if the effect is no number, or has no fit.
+    """
+    node, parents = family
+    losses, response = np.full((2, len(parents)), np.nan), families.responses[node]
+    if response.law.spread is None or not fit.succeeded:
+        return losses
+    some = families.subsample(TUNING.rows) if families.n_observations > TUNING.rows else families
+
+    def fitted(start: Start) -> tuple[NodeFit, float]:
+        """Return a fit from some weights, and its score; the precisions stay those of the shared units."""
+        split = some.fit(family, 2 * fit.hidden_units, start._replace(precision_updates=0))
+        if response.density is None or families.worth is not None:  # weights count dependent rows as fewer
+            return split, split.evidence
+        residuals, _ = some.residuals(family, split)
+        return split, some.score_of_residuals(family, split.evidence, residuals, noise)
+
+    inputs = np.repeat(np.arange(len(parents)), families.widths[list(parents)])
+    network = SplitNetwork(response.law, inputs.size, fit.hidden_units)
+    whole, score = fitted(network.like(fit))
+    for part, k in np.ndindex(losses.shape):
+        layers = network.layers(np.flatnonzero(inputs == k), part == 1)
+        start = Start(np.where(layers.held, 0.0, whole.theta), whole.precision, layers=layers)
+        losses[part, k] = fitted(start)[1] - score
+    return losses

@@ -1,0 +1,161 @@
+"""Whether a cause acts on the mean of its effect, on its spread, or on both."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.families import Families, GaussianResponse, SplitNetwork, mean_and_spread_losses, network_outputs
+from support.responses import SUBJECTS
+
+import icdh
+from icdh import HNMSearch
+from icdh.diagnostics.result import edge_records
+
+
+def columns(n=1000, seed=0):
+    """Three causes and an effect: of its mean, of its spread, and of both."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.normal(size=(3, n))
+    y = np.tanh(2 * a) + 0.8 * c + 0.5 * np.exp(0.6 * b - 0.5 * c) * rng.normal(size=n)
+    return np.array([a, b, c, y / y.std()])
+
+
+FAMILY = 3, (0, 1, 2)
+
+
+def losses(table, family=FAMILY, noise="gaussian", units=5, **options):
+    families = Families(table, prior_precision=3.0, edge_penalty=2.0, random_state=0, **options)
+    return mean_and_spread_losses(families, family, families.fit(family, units), noise)
+
+
+def acts_on(found):
+    return (found >= 10).astype(int).tolist()
+
+
+RIGHT = [[1, 0, 1], [0, 1, 1]]
+
+
+def test_each_cause_acts_on_what_it_acts_on():
+    found = losses(columns())
+    assert acts_on(found) == RIGHT
+    assert (found[[0, 1], [1, 0]] < 2).all()
+    assert acts_on(losses(columns(), noise="auto")) == RIGHT
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SUBJECTS if SUBJECTS[kind](np.random.default_rng(0), 12).law.spread])
+def test_two_copies_of_the_units_compute_what_the_shared_ones_do(kind):
+    rng = np.random.default_rng(0)
+    subject = SUBJECTS[kind](rng, 60)
+    families = Families(
+        rng.normal(size=(3, 60)), [subject.response] * 3, prior_precision=3.0, edge_penalty=0.0, random_state=0
+    )
+    fit = families.fit((2, (0, 1)), 3)
+    start = SplitNetwork(subject.law, 2, 3).like(fit)
+    again, shared = (
+        network_outputs(theta, families.causes[:2], units, subject.law)
+        for theta, units in ((start.theta, 6), (fit.theta, 3))
+    )
+    np.testing.assert_allclose(again, shared, rtol=1e-12, atol=1e-12)
+    assert not start.theta[start.layers.held].any()
+
+
+@pytest.mark.parametrize("left_out", [[2], [0, 2]])
+def test_a_cause_that_is_held_out_of_both_halves_costs_what_it_costs_not_to_be_there(left_out):
+    table = columns()
+    families = Families(table, prior_precision=3.0, edge_penalty=0.0, random_state=0)
+    kept = tuple(k for k in range(3) if k not in left_out)
+    fit = families.fit((3, kept), 3)
+    law = families.responses[3].law
+    fewer = SplitNetwork(law, len(kept), 3).like(fit)._replace(tol=1e-5)
+    network = SplitNetwork(law, 3, 3)
+    first = np.zeros((4, 6))
+    first[[*kept, 3]] = fewer.theta[: 6 * (len(kept) + 1)].reshape(-1, 6)
+    both = [network.layers(np.array(left_out), of_spread) for of_spread in (False, True)]
+    layers = both[0]._replace(of_weights=np.maximum(both[0].of_weights, both[1].of_weights))
+    held = fewer._replace(theta=np.append(first, fewer.theta[6 * (len(kept) + 1) :]), layers=layers)
+    expected, found = families.fit((3, kept), 6, fewer), families.fit(FAMILY, 6, held)
+    assert found.evidence == pytest.approx(expected.evidence, abs=1e-2)
+    assert np.abs(found.theta[layers.held]).max() < 1e-6
+
+
+def test_without_its_only_cause_a_half_is_a_constant():
+    """The spread of y given b alone, without b: what the constant model says."""
+    table = columns()[[1, 3]]
+    families = Families(table, prior_precision=3.0, edge_penalty=0.0, random_state=0)
+    fit = families.fit((1, (0,)), 5)
+    layers = [SplitNetwork(families.responses[1].law, 1, 5).layers(np.array([0]), half) for half in (False, True)]
+    nothing = layers[0]._replace(of_weights=np.maximum(*(part.of_weights for part in layers)))
+    start = SplitNetwork(families.responses[1].law, 1, 5).like(fit)
+    start = start._replace(
+        theta=np.where(nothing.held, 0.0, start.theta), layers=nothing, precision_updates=9, tol=1e-6
+    )
+    constant = families.fit((1, ()), 5)
+    assert families.fit((1, (0,)), 10, start).evidence == pytest.approx(constant.evidence, abs=1e-3)
+
+
+def test_labels_masks_and_groups():
+    rng = np.random.default_rng(1)
+    table = columns()
+    labels = rng.integers(3, size=1000)
+    y = table[3] + np.array([-2.0, 0.0, 2.0])[labels]
+    wide = np.vstack([table[:3], labels == np.arange(3)[:, np.newaxis], y / y.std()]).astype(float)
+    responses = [GaussianResponse.exact(wide[row]) for row in (0, 1, 2, 3, 6)]
+    found = losses(wide, (4, (0, 1, 2, 3)), responses=responses, widths=np.array([1, 1, 1, 3, 1]))
+    assert acts_on(found) == [[1, 0, 1, 1], [0, 1, 1, 0]]
+
+    twice, rows = np.hstack([table, 7.0 * rng.normal(size=table.shape)]), np.arange(2000) < 1000
+    masked = losses(twice, rows=np.tile(rows, (4, 1)))
+    np.testing.assert_allclose(masked, losses(table), rtol=1e-6)
+
+    alike = np.repeat(table.T, 2, axis=0) + 0.01 * rng.normal(size=(2000, 4))
+    single, grouped = HNMSearch().fit(table.T), HNMSearch().fit(alike, groups=np.repeat(np.arange(1000), 2))
+    for name in ("mean_loss", "spread_loss"):
+        once, twice = (getattr(fit.model_, name)[:3, 3] for fit in (single, grouped))
+        assert acts_on(twice) == acts_on(once)
+        np.testing.assert_allclose(twice[twice > 10], once[once > 10], rtol=0.2)
+
+
+def test_an_effect_without_a_spread_has_no_losses():
+    rng = np.random.default_rng(0)
+    for kind in ("two levels", "levels", "labels"):
+        subject = SUBJECTS[kind](rng, 60)
+        families = Families(
+            rng.normal(size=(2, 60)), [subject.response] * 2, prior_precision=3.0, edge_penalty=0.0, random_state=0
+        )
+        assert np.isnan(mean_and_spread_losses(families, (1, (0,)), families.fit((1, (0,)), 3), "gaussian")).all()
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return HNMSearch().fit(columns().T)
+
+
+def test_edges_say_it_wherever_they_are_listed(fit, tmp_path):
+    known = {(edge.cause, edge.effect): edge for edge in fit.edge_list()}
+    assert {*known} == {("x0", "x3"), ("x1", "x3"), ("x2", "x3")}
+    records = {record.cause: record.acts_on for record in edge_records(fit.model_)}
+    assert records == {"x0": "mean", "x1": "spread", "x2": "both"}
+    fit.save(tmp_path / "m.icdh")
+    assert icdh.load(tmp_path / "m.icdh").edge_list() == fit.edge_list()
+    assert "acts on" in icdh.check(fit, columns().T).summary()
+    listed = icdh.check(fit, columns().T).to_dict()["edges"]
+    assert {edge["cause"]: edge["spread_loss"] for edge in listed} == {c: e.spread_loss for (c, _), e in known.items()}
+    drawn = {text.get_text()[-1]: text.get_text() for text in fit.plot().axes[0].texts}
+    assert "\N{UP DOWN ARROW}" in drawn
+    without = replace(fit.model_, mean_loss=None, spread_loss=None)
+    assert {edge[3:] for edge in without.edge_list()} == {(None, None)}
+    assert not any(record.acts_on for record in edge_records(without))
+
+
+def test_it_is_left_out_where_it_is_not_asked_for(fit):
+    alone = HNMSearch(mean_or_spread=False).fit(columns().T)
+    assert alone.model_.mean_loss is None
+    np.testing.assert_array_equal(alone.adjacency_matrix_, fit.adjacency_matrix_)
+    assert alone.nll_ == fit.nll_
+    assert alone.for_resamples(columns().T).mean_or_spread is False
+
+
+def test_a_stricter_graph_has_losses_of_its_own(fit):
+    stricter = HNMSearch().fit(columns().T).rethreshold(max_edges=2).model_
+    edges = stricter.adjacency != 0
+    np.testing.assert_array_equal(np.isfinite(stricter.mean_loss), edges)
