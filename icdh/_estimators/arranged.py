@@ -95,6 +95,8 @@ class CanonicalTable(ColumnOrder):
         How many categories each has; zero for numbers.
     signs : ndarray, shape (n,)
         What each was multiplied by.
+    of_counts : ndarray, shape (n, 2)
+        The value of each that is zero in the user's units, and what one more adds.
     baseline : ndarray of bool, shape (N, M), or None
         The observations of the user's columns where nothing was set; None if all.
     related : RelatedRows or None
@@ -107,6 +109,7 @@ class CanonicalTable(ColumnOrder):
     kinds: list[str]
     n_categories: list[int]
     signs: Floats
+    of_counts: Floats
     baseline: Mask | None
     related: RelatedRows | None
 
@@ -133,7 +136,12 @@ class CanonicalTable(ColumnOrder):
         columns = np.append(np.flatnonzero(table.varying), np.arange(N, n_columns))
         order, signs = _order_and_signs(extended, columns)
         signs[np.isin(order, table.unordered)] = 1.0
+        offset, scale = (
+            np.append(part, np.full(n_columns - N, fill))
+            for part, fill in ((scaling.offset, 0.0), (scaling.scale, 1.0))
+        )
         return cls(
+            of_counts=(signs / scale[order] * np.array([-offset[order], np.ones(order.size)])).T,
             values=extended[order] * signs[:, np.newaxis],
             kinds=[kinds[k] if k < N else "continuous" for k in order],
             n_categories=[len(table.categories[k].labels) if k in table.categories else 0 for k in order],
@@ -160,7 +168,11 @@ class CanonicalTable(ColumnOrder):
             point_masses(column[rows]) if masses and KINDS[kind].is_number else []
             for column, rows, kind in zip(self.values, counts, self.kinds, strict=True)
         ]
-        return columns_of(self.values, self.kinds, transform, random_state, self.n_categories, frequent)
+        return columns_of(self.values, self.kinds, transform, random_state, self.n_categories, frequent, self.of_counts)
+
+    def reading(self, columns: Sequence[int], kind: str) -> "CanonicalTable":
+        """Return the table with some columns of another kind, given their positions."""
+        return replace(self, kinds=[kind if k in columns else own for k, own in enumerate(self.kinds)])
 
     def without_grids(self) -> "CanonicalTable":
         """Return the table with gridded columns taken for continuous."""
@@ -190,6 +202,7 @@ class CanonicalTable(ColumnOrder):
             rules=self.rules.among(columns),
             order=self.order[columns],
             signs=self.signs[columns],
+            of_counts=self.of_counts[columns],
             baseline=None if self.baseline is None else self.baseline[:, observations],
             related=None if self.related is None else self.related.of_rows(observations),
         )

@@ -298,8 +298,8 @@ class GraphSearch:
         if self.settings.column_transform != "auto":
             return self.settings.column_transform
         rng = np.random.default_rng(0)  # the same part whatever the seed: it decides more than the initial weights
-        rows = _some(self.table.values.shape[1], TUNING.pilot_rows, rng)
-        part = self.table.part(_some(len(self.table.values), TUNING.pilot_variables, rng), rows)
+        rows = some(self.table.values.shape[1], TUNING.pilot_rows, rng)
+        part = self.table.part(some(len(self.table.values), TUNING.pilot_variables, rng), rows)
         settings = replace(self.settings, n_restarts=1)
         graph, evidences = None, {}
         self.clock.stage = "choosing a transform of the columns"
@@ -426,7 +426,7 @@ class GraphSearch:
         return found._replace(graph=best_graph(families)[0])
 
 
-def _some(size: int, most: int, rng: np.random.Generator) -> Integers:
+def some(size: int, most: int, rng: np.random.Generator) -> Integers:
     """Return at most so many of the positions below ``size``, in order."""
     return np.arange(size) if size <= most else np.sort(rng.choice(size, most, replace=False))
 

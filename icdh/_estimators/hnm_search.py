@@ -74,12 +74,13 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         the graph of a short search on at most 400 rows and 40 columns. The fitted model answers under the same
         transform, in the units of the columns.
     kinds : mapping from column names or positions to str, optional
-        Which columns are "continuous", "gridded" (recorded on a grid, so that values repeat), "ordinal" (few ordered
-        values), "binary" or "categorical" (categories without an order). Other kinds are guessed, see ``kinds_``:
+        Which columns are "continuous", "gridded" (recorded on a grid, so that values repeat), "count" (whole numbers
+        from zero on, such as visits), "ordinal" (few ordered values), "binary" or "categorical" (categories without an
+        order). Other kinds are guessed, see ``kinds_``:
         columns of repeated text and pandas' categories are categorical, or ordinal if their categories are ordered.
         As an effect a gridded column is spread over its cells, an ordinal one has a cumulative logit, so that no grid
-        decides an arrow, and a categorical one has a softmax. As a cause a categorical column is a set of indicators
-        that enter and leave a family together.
+        decides an arrow, counts are negative binomial, and a categorical column has a softmax. As a cause a
+        categorical column is a set of indicators that enter and leave a family together.
     search : {"greedy", "exact"}, default "greedy"
         How to search. "exact", for at most 22 variables, goes on from the greedy graph to the best of all graphs whose
         families have at most three causes among eight candidates, or are those of the greedy graph with one cause more
@@ -156,7 +157,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     column_transform_ : str
         The transform of the search: "none", "log" or "yeo-johnson".
     kinds_ : list of str
-        The kind of every column: "continuous", "gridded", "ordinal", "binary", "categorical" or "constant".
+        The kind of every column: "continuous", "gridded", "count", "ordinal", "binary", "categorical" or "constant".
     nll_ : float
         Negative log-likelihood of the fitted model on the standardised data, in nats: mean over observations, sum over
         variables; of ordinal and categorical columns, and of point masses, by their probabilities. Values that were set
@@ -235,13 +236,19 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     def _fit_table(self, table: Table, design: Design, clock: Clock) -> None:
         """Fit to a table without gaps: prepare, search, refit, model."""
         from icdh._estimators.graph_search import GraphSearch
+        from icdh._estimators.readings import are_counts
 
         find_hidden_causes = self._find_hidden_causes(table, design)
         rules, scaling = design.rules(self._rules(table.names)), Scaling.of(table, "standardize")
         canonical = CanonicalTable.of(table, scaling, table.kinds, design, rules).with_rows_by_content()
         seed = int(random_generator(self.random_state).integers(2**31))
+        settings = settings_of(SearchSettings, self)
+        guessed = [k for k, column in enumerate(canonical.order) if table.guessed_as(column, "count")]
+        if guessed and not are_counts(settings, canonical, guessed, seed, clock):
+            table = table.declaring(dict.fromkeys(canonical.order[guessed].tolist(), "gridded"))
+            canonical = canonical.reading(guessed, "gridded")
         report = partial(self._report_move, [*table.names, *design.conditions])
-        found = GraphSearch(settings_of(SearchSettings, self), canonical, clock, report, seed, find_hidden_causes).run()
+        found = GraphSearch(settings, canonical, clock, report, seed, find_hidden_causes).run()
         learn = partial(self._learn_found, table, scaling, design, rules)
         if not found.interrupted:
             try:

@@ -53,7 +53,9 @@ def strengths(found: FoundGraph) -> np.ndarray:
     return table.edges_in_users_order(strength)
 
 
-def _mean_and_spread_losses(found: FoundGraph, graph: Graph, n_variables: int, clock: Clock) -> list[Floats | None]:
+def _mean_and_spread_losses(
+    found: FoundGraph, graph: Graph, n_variables: int, clock: Clock
+) -> tuple[Floats | None, Floats | None]:
     """Return the nats lost without each cause in the mean of its effect, and in its spread, each of shape (N, N).
 
     NaN where there is no edge, or nothing to tell; None where that is everywhere, as where time is over.
@@ -66,13 +68,13 @@ def _mean_and_spread_losses(found: FoundGraph, graph: Graph, n_variables: int, c
         scores(families)
         of_families = scores.run("telling means from spreads", scores.mean_and_spread_losses, families)
     except OutOfTime:
-        return [None, None]
+        return None, None
     finally:
         found.limit(Clock())
     for (node, parents), of_family in zip(families, of_families, strict=True):
         losses[:, table.order[list(parents)], table.order[node]] = of_family
     among = losses[:, :n_variables, :n_variables]
-    return list(among) if np.isfinite(among).any() else [None, None]
+    return (among[0], among[1]) if np.isfinite(among).any() else (None, None)
 
 
 def _strengths_beside_hidden(causes: HiddenCauses, found: Graph, node: int) -> list[float]:
@@ -117,7 +119,7 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
         weighs = found.settings.mean_or_spread and in_time
-        losses = _mean_and_spread_losses(found, graph, n_variables, clock) if weighs else [None, None]
+        losses = _mean_and_spread_losses(found, graph, n_variables, clock) if weighs else (None, None)
     values = model.scaling.transformed(table.in_users_columns(n_variables))
     centre, transformed = model.centre.copy(), [*model.scaling.transforms]
     centre[transformed] = values[transformed].mean(axis=1)

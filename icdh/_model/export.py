@@ -35,11 +35,12 @@ def to_dowhy(model: "StructuralModel") -> Foreign:
     labels = [name for name, given in zip(model.names, model.conditionals, strict=True) if not given.law.has_mean]
     if labels:
         raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
-    levels = [name for n, name in enumerate(model.names) if n in model.levels and model.adjacency[:, n].any()]
-    if levels:
+    has_causes = model.adjacency.any(axis=0)
+    discrete = np.array([n in model.levels or given.law.whole for n, given in enumerate(model.conditionals)])
+    if levels := [model.names[n] for n in np.flatnonzero(discrete & has_causes)]:
         raise ValueError(
-            f"column {levels[0]!r} has causes and few values, from which an invertible model of DoWhy's cannot get its "
-            f"noise back; learn it as a number: kinds={{{levels[0]!r}: 'gridded'}}"
+            f"column {levels[0]!r} has causes and few values or counts, from which an invertible model of DoWhy's "
+            f"cannot get its noise back; learn it as a number: kinds={{{levels[0]!r}: 'gridded'}}"
         )
     if masses := [model.names[n] for n in model.masses if model.adjacency[:, n].any()]:
         raise ValueError(

@@ -69,6 +69,7 @@ def _kinds() -> dict[object, dict[str, type]]:
     from icdh._node_model.additive import AdditivePredictor
     from icdh._node_model.categorical import LabelLaw
     from icdh._node_model.confounded import ConfoundedConditional
+    from icdh._node_model.count import CountLaw
     from icdh._node_model.gaussian import GaussianLaw
     from icdh._node_model.network import NodeNetwork
     from icdh._node_model.ordinal import LevelLaw
@@ -92,6 +93,7 @@ def _kinds() -> dict[object, dict[str, type]]:
             "point masses": PointMassLaw,
             "levels": LevelLaw,
             "labels": LabelLaw,
+            "counts": CountLaw,
         },
         Noise: {kind.name: kind for kind in (Gaussian, Student, Free)},
     }

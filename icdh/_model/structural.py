@@ -64,8 +64,9 @@ class FittedEdge(NamedTuple):
         In nats if `icdh.HNMSearch` learned it, and a weight of the network of `icdh.ICDH`.
     mean_loss, spread_loss : float or None
         The nats that the model loses if the cause is left out of the mean of the effect alone, and of its spread alone,
-        where its part in the other stays. Below zero, it is better without. None where that was not weighed, or the
-        effect is no number. Ten nats are evidence; with a transform of the columns, of the transformed effect.
+        where its part in the other stays. Below zero, it is better without. Ten nats are evidence. With a transform of
+        the columns, of the transformed effect. None where the effect is no number, where that was not weighed, and in
+        graphs of `icdh.ICDH`.
     """
 
     cause: Hashable
@@ -294,6 +295,8 @@ class StructuralModel:
             values = self.grids[variable].nearest(values)
         for mass in self.masses.get(variable, ()):
             values[np.abs(scaled - self.scaling.apply(mass, variable)) <= SAME] = mass
+        if self.conditionals[variable].law.whole:
+            values = np.rint(values)
         levels = self.levels.get(variable)
         return values if levels is None else levels[nearest(levels, values)]
 

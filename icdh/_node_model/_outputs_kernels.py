@@ -22,6 +22,7 @@ from icdh._node_model._kernels import (
 )
 from icdh._utils.jit import CONTRACT, REASSOCIATE, ROWS, add_product, empty_block, exp, fill_product, kernel
 
+SMALL_DISPERSION, LEAST_TAIL, MOST_TERMS = 0.3, 1e-9, 1000
 LEAST_GAP = 1e-300  # between thresholds
 LOGISTIC_DEVIATION = math.pi / math.sqrt(3.0)  # standard deviation of the standard logistic distribution
 
@@ -186,6 +187,38 @@ def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
                     if row >= 0:
                         sums = last_layer[pair(o, other, outputs), pair(min(f, g), max(f, g), functions)]
                         fisher[min(row, column), max(row, column)] += sums
+
+
+@kernel()
+def fill_dispersion_information(mean, r, information):
+    """Fill the Fisher information of counts by the logarithm of their dispersion a = 1 / r.
+
+    It is r^2 sum over j of P(count > j) / (r + j)^2 - r mean / (r + mean). Where a is small, so that the sum is long, a
+    formula between its limits for small and for large means is exact to a hundredth.
+
+    Parameters
+    ----------
+    mean, r : ndarray, shape (n,)
+        Of the negative binomial distribution of every observation.
+    information : ndarray, shape (n,)
+        Is filled.
+    """
+    for i in range(mean.size):
+        a, q = 1.0 / r[i], mean[i] / r[i]
+        if a < SMALL_DISPERSION:
+            largest = 0.5 + a / 6.0 - a * a * a / 30.0
+            information[i] = 1.0 / (2.0 * (1.0 + a) / (q * q) + (4.0 + a * (1.5 + 1.2 * a)) / q + 1.0 / largest)
+        else:
+            share, j, total = mean[i] / (r[i] + mean[i]), 0, 0.0
+            p = math.exp(-r[i] * math.log1p(q))
+            beyond, least = -math.expm1(-r[i] * math.log1p(q)), LEAST_TAIL * min(mean[i] * mean[i], 1.0)
+            while beyond > least and j < MOST_TERMS:
+                total += beyond / ((r[i] + j) * (r[i] + j))
+                p *= share * (r[i] + j) / (j + 1.0)
+                beyond -= p
+                j += 1
+            total += 0.5 * max(beyond, 0.0) / (r[i] + j)  # of the rest
+            information[i] = max(r[i] * r[i] * total - r[i] * share, 0.0)
 
 
 @kernel()

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._node_model.categorical import CategoricalResponse
+from icdh._node_model.count import CountResponse
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import indicators
 from icdh._node_model.ordinal import OrdinalResponse
@@ -42,6 +43,8 @@ class Column(NamedTuple):
         What is applied to a number; fitted to its values, if this is a name.
     rng : Generator
         Draws places in the cells of a grid.
+    of_counts : tuple of float
+        The value that is zero in the units of the data, and what one more adds.
     """
 
     values: Floats
@@ -49,6 +52,7 @@ class Column(NamedTuple):
     masses: Sequence[float]
     transform: str | Rescaled
     rng: np.random.Generator
+    of_counts: tuple[float, float] = (0.0, 1.0)
 
 
 class Reading(NamedTuple):
@@ -84,6 +88,12 @@ def read_labels(column: Column) -> Reading:
 def read_levels(column: Column) -> Reading:
     """Read few ordered values."""
     return Reading(column.values[np.newaxis], OrdinalResponse(column.values))
+
+
+def read_counts(column: Column) -> Reading:
+    """Read whole numbers from zero on."""
+    zero, unit = column.of_counts
+    return Reading(column.values[np.newaxis], CountResponse(np.rint((column.values - zero) / unit), zero, unit))
 
 
 class Columns(NamedTuple):
@@ -131,14 +141,16 @@ class Columns(NamedTuple):
         return bool(self.exact[[node, *parents]].all())
 
     def with_normal_scores(self) -> "Columns":
-        """Return the columns with very heavy-tailed causes replaced by their normal scores.
+        """Return the columns with very heavy-tailed causes, and counts, replaced by their normal scores.
 
         Any increasing function of a cause serves as well as the cause, and needs no Jacobian. Hidden units would see
         only the few outliers of a very heavy-tailed cause.
         """
-        continuous = np.repeat([response.codes is None for response in self.responses], self.widths)
-        heavy = continuous & is_heavy_tailed(self.causes)
         causes, exact = self.causes.copy(), self.exact.copy()
+        continuous, counts = np.repeat(
+            [(response.codes is None, response.law.whole) for response in self.responses], self.widths, axis=0
+        ).T
+        heavy = counts | (continuous & is_heavy_tailed(self.causes))
         for row in np.flatnonzero(heavy):
             causes[row] = normal_scores(causes[row])
         exact[np.repeat(np.arange(len(exact)), self.widths)[heavy]] = False
@@ -152,6 +164,7 @@ def columns_of(
     random_state: int = 0,
     n_categories: Sequence[int] | None = None,
     masses: Sequence[Sequence[float]] | None = None,
+    of_counts: Floats | None = None,
 ) -> Columns:
     """Return standardised columns as causes and responses.
 
@@ -169,13 +182,16 @@ def columns_of(
         K of every categorical column; by default one more than its largest code.
     masses : sequence of sequences of float, optional
         The values of every number that have a probability of their own; by default none.
+    of_counts : ndarray, shape (N, 2), optional
+        The value of every column that is zero in the units of the data, and what one more adds; by default 0 and 1.
     """
     readings = []
     for k, (column, kind) in enumerate(zip(values, kinds, strict=True)):
         K = int(column.max()) + 1 if n_categories is None else n_categories[k]
         rng = np.random.default_rng([random_state, k])
         of_column = transform if isinstance(transform, str) else transform[k] or "none"
-        readings.append(READERS[kind](Column(column, K, masses[k] if masses else (), of_column, rng)))
+        of_count = (0.0, 1.0) if of_counts is None else (float(of_counts[k, 0]), float(of_counts[k, 1]))
+        readings.append(READERS[kind](Column(column, K, masses[k] if masses else (), of_column, rng, of_count)))
     widths = np.array([len(reading.causes) for reading in readings], dtype=np.int64)
     return Columns(
         np.vstack([reading.causes for reading in readings]),
@@ -249,6 +265,7 @@ READERS: dict[str, Callable[[Column], Reading]] = {
     "ordinal": read_levels,
     "binary": read_levels,
     "categorical": read_labels,
+    "count": read_counts,
 }
 if unread := {*DECLARABLE} ^ {*READERS}:
     raise TypeError(f"columns of these kinds cannot be read, or have no guess: {', '.join(unread)}")

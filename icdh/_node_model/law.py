@@ -43,6 +43,8 @@ class Law(ABC):
         Whether its values are numbers.
     value : str
         What one of its values is called.
+    whole : bool
+        Whether its values are whole numbers in the units of the data.
     spread : int or None
         Which output is the spread of a number: its log-variance or the like; None if there is none.
     """
@@ -51,6 +53,7 @@ class Law(ABC):
     has_mean: ClassVar[bool]
     value: ClassVar[str]
     spread: ClassVar[int | None] = None
+    whole: ClassVar[bool] = False
 
     @property
     @abstractmethod

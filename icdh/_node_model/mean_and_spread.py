@@ -7,28 +7,22 @@ its fit begins there, and that without a cause in one half begins at the fit of 
 
 A mean that misses its curve leaves squares that look like spread. So the units are as many as the search gave the
 node. Heavy tails look like spread, too: the noise is that of the search. In tables of 1000 rows 1 % of the causes that
-do not act on mean or spread seem to, by ten nats, under Gaussian and Laplace noise; 7 % under Student's t with three
-degrees of freedom (20 % if noise is taken for Gaussian).
+do not act on mean or spread seem to, by ten nats, under Gaussian and Laplace noise; 3 to 7 % under Student's t with
+three degrees of freedom (20 % if noise is taken for Gaussian).
 """
 
-from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from icdh._node_model.evidence import Layers, NodeFit
 from icdh._node_model.families import Families, Family, Start
-from icdh._node_model.law import Law
+from icdh._node_model.response import Response
 from icdh._utils.arrays import Floats, Integers
 
-
-@dataclass(frozen=True)
-class Tuning:
-    """Constants of the comparison."""
-
-    rows: int = 2500  # of more rows so many tell, evenly spread
-
-
-TUNING = Tuning()
+Number = TypeVar("Number", np.float64, np.int64)
+MOST_ROWS = 2500  # of more rows so many tell, evenly spread
 
 
 class SplitNetwork:
@@ -36,46 +30,50 @@ class SplitNetwork:
 
     Parameters
     ----------
-    law : Law
-        Of the node.
+    response : Response
+        The node.
     n_inputs, hidden_units : int
         p and m.
     """
 
-    def __init__(self, law: Law, n_inputs: int, hidden_units: int):
-        self.n_inputs, self.units, self.n_outputs, self.spread = n_inputs, hidden_units, law.n_outputs, law.spread
+    def __init__(self, response: Response, n_inputs: int, hidden_units: int):
+        self.n_inputs, self.units = n_inputs, hidden_units
+        self.shared, self.spread = Layers.of(response, n_inputs, hidden_units), response.law.spread
+
+    def _parts(self, of_weights: NDArray[Number]) -> tuple[NDArray[Number], NDArray[Number]]:
+        """Return what belongs to weights of the shared units: of the first layer, and of each output."""
+        size = (self.n_inputs + 1) * self.units
+        return of_weights[:size].reshape(-1, self.units), of_weights[size:].reshape(-1, self.units + 1)
 
     def _half(self, of_spread: bool) -> slice:
         return slice(self.units, None) if of_spread else slice(None, self.units)
 
+    def _split(self, outputs: NDArray[Number], elsewhere: float) -> NDArray[Number]:
+        """Return what belongs to weights of outputs on both halves, given that on the shared units."""
+        split = np.full((len(outputs), 1 + 2 * self.units), elsewhere, dtype=outputs.dtype)
+        split[:, 0] = outputs[:, 0]
+        for k, own in enumerate(outputs):
+            split[k, 1:][self._half(k == self.spread)] = own[1:]
+        return split
+
     def like(self, fit: NodeFit) -> Start:
         """Return the weights, and precisions, that compute what a fit of m shared units does."""
-        size = (self.n_inputs + 1) * self.units
-        first = fit.theta[:size].reshape(-1, self.units)
-        shared = fit.theta[size:].reshape(self.n_outputs, -1)
-        outputs = np.zeros((self.n_outputs, 1 + 2 * self.units))
-        outputs[:, 0] = shared[:, 0]
-        for k in range(self.n_outputs):
-            outputs[k, 1:][self._half(k == self.spread)] = shared[k, 1:]
-        theta = np.append(np.hstack([first, first]), outputs)
+        first, outputs = self._parts(fit.theta)
+        theta = np.append(np.hstack([first, first]), self._split(outputs, 0.0))
         return Start(theta, np.append(fit.precision[0], fit.precision), layers=self.layers())
 
     def layers(self, left_out: Integers | None = None, of_spread: bool = False) -> Layers:
         """Return the layers if some inputs are left out of the spread, or out of all other outputs.
 
-        Layers 0 and 1 are the input weights of both halves, and every output has one.
+        Input weights of the first half are layer 0, those of the second layer 1.
         """
-        K = 2 + self.n_outputs
-        first = np.repeat([[0, 1]], self.units, axis=1).repeat(self.n_inputs + 1, axis=0)
-        outputs = np.full((self.n_outputs, 1 + 2 * self.units), K + 1)
-        outputs[:, 0] = K
-        for k in range(self.n_outputs):
-            outputs[k, 1:][self._half(k == self.spread)] = 2 + k
+        K, half = self.shared.number + 1, self._half(of_spread)
+        first, outputs = (part + 1 for part in self._parts(self.shared.of_weights))
+        first, outputs = np.hstack([first - 1, first]), self._split(outputs, K + 1)
         if left_out is not None:
-            first[left_out, self._half(of_spread)] = K + 1
+            first[left_out, half] = K + 1
             if left_out.size == self.n_inputs:  # units without inputs are constants
-                first[:, self._half(of_spread)] = K + 1
-                outputs[:, 1:][:, self._half(of_spread)] = K + 1
+                first[:, half] = outputs[:, 1:][:, half] = K + 1
         return Layers(np.append(first, outputs), K, first.size + outputs.size)
 
 
@@ -102,7 +100,7 @@ def mean_and_spread_losses(families: Families, family: Family, fit: NodeFit, noi
     losses, response = np.full((2, len(parents)), np.nan), families.responses[node]
     if response.law.spread is None or not fit.succeeded:
         return losses
-    some = families.subsample(TUNING.rows) if families.n_observations > TUNING.rows else families
+    some = families.subsample(MOST_ROWS) if families.n_observations > MOST_ROWS else families
 
     def fitted(start: Start) -> tuple[NodeFit, float]:
         """Return a fit from some weights, and its score; the precisions stay those of the shared units."""
@@ -113,7 +111,7 @@ def mean_and_spread_losses(families: Families, family: Family, fit: NodeFit, noi
         return split, some.score_of_residuals(family, split.evidence, residuals, noise)
 
     inputs = np.repeat(np.arange(len(parents)), families.widths[list(parents)])
-    network = SplitNetwork(response.law, inputs.size, fit.hidden_units)
+    network = SplitNetwork(response, inputs.size, fit.hidden_units)
     whole, score = fitted(network.like(fit))
     for part, k in np.ndindex(losses.shape):
         layers = network.layers(np.flatnonzero(inputs == k), part == 1)

@@ -38,6 +38,18 @@ class TieLimits:
 TIES = TieLimits()
 
 
+@dataclass(frozen=True)
+class CountLimits:
+    """Thresholds for counts."""
+
+    rows: int = 5  # observations a value: rounded numbers have more values
+    misfit: float = 0.1  # nats a row that a negative binomial distribution of the column may lack
+    least_excess: float = 0.01  # of the variance above the mean, a share of it
+
+
+COUNTS = CountLimits()
+
+
 class Observed:
     """The values of a column, without gaps, and their labels if there are any; what kinds are guessed from."""
 
@@ -75,6 +87,25 @@ def _is_categorical(column: Observed) -> bool:
     return column.categories is not None
 
 
+def _is_count(column: Observed) -> bool:
+    values, distinct = column.values, np.unique(column.values)
+    if distinct[0] != 0.0 or distinct.size * COUNTS.rows > values.size or (distinct != np.rint(distinct)).any():
+        return False
+    return _beyond_negative_binomial(distinct, column.counts / values.size, values.size) < COUNTS.misfit
+
+
+def _beyond_negative_binomial(distinct: Floats, shares: Floats, n: int) -> float:
+    """Return the nats a row by which a negative binomial distribution of these moments falls short, beyond chance."""
+    from scipy.special import gammaln
+
+    mean = float(shares @ distinct)
+    excess = max(float(shares @ np.square(distinct - mean)) - mean, COUNTS.least_excess * mean)
+    r = mean**2 / excess
+    log_p = gammaln(distinct + r) - gammaln(r) - gammaln(distinct + 1.0)
+    log_p -= r * np.log1p(mean / r) + distinct * np.log1p(r / mean)
+    return float(shares @ (np.log(shares) - log_p)) - (distinct.size - 1) / (2 * n)
+
+
 def _is_gridded(column: Observed) -> bool:
     return bool(column.counts[column.counts > 1].sum() > TIES.tied_share * column.values.size)
 
@@ -97,6 +128,8 @@ class Kind:
         Whether its values are few and in order, each with a probability.
     has_labels : bool
         Whether its values are labels without an order.
+    is_whole : bool
+        Whether its values are whole numbers from zero on.
     repeats : bool
         Whether a new value is one of those observed.
     takes_labels : bool
@@ -117,6 +150,7 @@ class Kind:
     is_number: bool = False
     has_levels: bool = False
     has_labels: bool = False
+    is_whole: bool = False
     repeats: bool = True
     takes_labels: bool = False
     most_values: float = np.inf
@@ -156,11 +190,12 @@ KINDS = {
             reading="labels",
             question="to confirm,",
         ),
+        Kind("count", _is_count, is_whole=True),
         Kind("gridded", _is_gridded, is_number=True, exact="continuous"),  # recorded on a grid, so that values repeat
         Kind("continuous", lambda column: True, is_number=True, repeats=False),
     )
 }
-DECLARABLE = ("continuous", "gridded", "ordinal", "binary", "categorical")
+DECLARABLE = ("continuous", "gridded", "count", "ordinal", "binary", "categorical")
 
 
 def guessed(values: Floats, categories: Categories | None) -> str:

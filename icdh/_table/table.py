@@ -157,6 +157,14 @@ class Table:
                 kinds[at] = KINDS[kind].of_so_many(distinct, at in self.unordered)
         return kinds
 
+    def guessed_as(self, column: int, kind: str) -> bool:
+        """Return whether a column, by its place, is of a kind that nobody declared."""
+        return column < self.n_variables and column not in (self.declared or {}) and self.kinds[column] == kind
+
+    def declaring(self, kinds: Mapping[int, str]) -> "Table":
+        """Return the table with further columns of declared kinds, by their places."""
+        return replace(self, declared={**(self.declared or {}), **kinds})
+
     def observed(self, column: int) -> Floats:
         """Return the values of a column that are neither gaps nor imputed."""
         values = self.values[column]
@@ -174,14 +182,15 @@ class Table:
         Parameters
         ----------
         declared : mapping from names or positions to kinds, optional
-            "continuous", "gridded", "ordinal", "binary" or "categorical".
+            "continuous", "gridded", "count", "ordinal", "binary" or "categorical".
 
         Raises
         ------
         TypeError, ValueError
-            If ``declared`` is not a mapping, or names an unknown column or kind. If a column declared binary has more
-            than two values, one declared ordinal or categorical more than 50, or labels without an order are
-            declared anything but categorical or, of two, binary.
+            If ``declared`` is not a mapping, or names an unknown column or kind. If a column declared count has other
+            values than whole numbers from zero on. If a column declared binary has more than two values, one declared
+            ordinal or categorical more than 50, or labels without an order are declared anything but categorical or,
+            of two, binary.
         """
         if not isinstance(declared, Mapping | None):
             raise TypeError(f"{option('kinds')} must map columns to kinds, got {type(declared).__name__}; pass a dict")
@@ -218,6 +227,13 @@ class Table:
         distinct, argument, known = self.n_distinct(at), option("kinds", of=column), KINDS[kind]
         if distinct > known.most_values:
             raise ValueError(f"{argument} is {kind!r}, but the column holds {distinct} different values{known.remedy}")
+        strange = self.observed(at) if known.is_whole and at not in self.unordered else np.zeros(0)
+        strange = strange[(strange < 0.0) | (strange != np.rint(strange))]
+        if strange.size:
+            raise ValueError(
+                f"{argument} is {kind!r}, but the column holds {strange[0]:g}; counts are whole numbers from zero on, "
+                "declare it gridded"
+            )
         if at in self.unordered and not known.takes_labels:
             raise ValueError(
                 f"{argument} is {kind!r}, but the column holds labels such as "

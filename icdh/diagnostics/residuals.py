@@ -123,7 +123,7 @@ def fit_residuals(
         scores(graph)
         scores = scores.with_more_units(graph, SEARCH.most_units)
         scores.polish(graph)
-        fitted = [_residual_of(scores, family, values, random_state) for family in graph]
+        fitted = [_residual_of(scores, family, canonical.values, random_state) for family in graph]
     of: dict[int, Residual] = {}
     seen: dict[int, Mask] = {}
     for place, residual in zip(canonical.order.tolist(), fitted, strict=True):

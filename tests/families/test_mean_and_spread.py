@@ -50,7 +50,7 @@ def test_two_copies_of_the_units_compute_what_the_shared_ones_do(kind):
         rng.normal(size=(3, 60)), [subject.response] * 3, prior_precision=3.0, edge_penalty=0.0, random_state=0
     )
     fit = families.fit((2, (0, 1)), 3)
-    start = SplitNetwork(subject.law, 2, 3).like(fit)
+    start = SplitNetwork(subject.response, 2, 3).like(fit)
     again, shared = (
         network_outputs(theta, families.causes[:2], units, subject.law)
         for theta, units in ((start.theta, 6), (fit.theta, 3))
@@ -65,9 +65,9 @@ def test_a_cause_that_is_held_out_of_both_halves_costs_what_it_costs_not_to_be_t
     families = Families(table, prior_precision=3.0, edge_penalty=0.0, random_state=0)
     kept = tuple(k for k in range(3) if k not in left_out)
     fit = families.fit((3, kept), 3)
-    law = families.responses[3].law
-    fewer = SplitNetwork(law, len(kept), 3).like(fit)._replace(tol=1e-5)
-    network = SplitNetwork(law, 3, 3)
+    y = families.responses[3]
+    fewer = SplitNetwork(y, len(kept), 3).like(fit)._replace(tol=1e-5)
+    network = SplitNetwork(y, 3, 3)
     first = np.zeros((4, 6))
     first[[*kept, 3]] = fewer.theta[: 6 * (len(kept) + 1)].reshape(-1, 6)
     both = [network.layers(np.array(left_out), of_spread) for of_spread in (False, True)]
@@ -83,9 +83,9 @@ def test_without_its_only_cause_a_half_is_a_constant():
     table = columns()[[1, 3]]
     families = Families(table, prior_precision=3.0, edge_penalty=0.0, random_state=0)
     fit = families.fit((1, (0,)), 5)
-    layers = [SplitNetwork(families.responses[1].law, 1, 5).layers(np.array([0]), half) for half in (False, True)]
+    layers = [SplitNetwork(families.responses[1], 1, 5).layers(np.array([0]), half) for half in (False, True)]
     nothing = layers[0]._replace(of_weights=np.maximum(*(part.of_weights for part in layers)))
-    start = SplitNetwork(families.responses[1].law, 1, 5).like(fit)
+    start = SplitNetwork(families.responses[1], 1, 5).like(fit)
     start = start._replace(
         theta=np.where(nothing.held, 0.0, start.theta), layers=nothing, precision_updates=9, tol=1e-6
     )

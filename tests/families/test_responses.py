@@ -83,9 +83,10 @@ def test_the_fisher_matrix_is_the_mean_of_squared_scores(kind):
     scores = np.array(
         [derivative(lambda own: subject.law.log_density(observed, own), at, k) for k in range(subject.free)]
     )
+    own = subject.observed.tolist()
     rows = [
         int(np.isin(subject.observed, subject.support).argmin()),
-        *map(subject.observed.tolist().index, subject.support),
+        *(own.index(value) if value in own else 0 for value in subject.support),
     ]
     shares = [np.mean(observed == value) for value in subject.support]
     by_row = subject.terms(np.repeat(outputs[:, :1], ROWS, axis=1))[2][:, :, rows]  # given a mass, or the density

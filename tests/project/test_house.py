@@ -43,7 +43,7 @@ ROOMS = {
     ),
     "_node_model": (
         "noise_density < _kernels law < _outputs_kernels _additive_kernels _linear_kernels response < "
-        "_descent_kernels network < noise gain_estimates gaussian scoring < ordinal categorical < point_masses < "
+        "_descent_kernels network < noise gain_estimates gaussian scoring < ordinal categorical count < point_masses < "
         "evidence columns < worth < families < additive screening confounded pair_estimates mean_and_spread < score"
     ),
     "_hidden_causes": "_kernels < district linear < search",
@@ -52,7 +52,7 @@ ROOMS = {
     "files": "text < sheet columns foreign < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (
-        "imputation data_warnings < base < arranged < graph_search < last_stage refit < two_phase_fit < icdh hnm_search"
+        "imputation data_warnings < base < arranged < graph_search < last_stage refit readings < two_phase_fit < icdh hnm_search"
     ),
     "_effect": "splines covariates result < sample < average mixture slope < answer",
     "diagnostics": "_kernels track_record < result residuals < independence < check",

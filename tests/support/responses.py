@@ -6,6 +6,7 @@ import numpy as np
 
 from icdh._model.structural import StructuralModel
 from icdh._node_model.categorical import CategoricalResponse
+from icdh._node_model.count import CountResponse
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.law import CONSTANT, Conditional
 from icdh._node_model.network import NodeNetwork
@@ -73,7 +74,7 @@ class Subject:
             conditionals=[CONSTANT, CONSTANT, Conditional(network, self.law)],
             centre=np.zeros(3),
             categories=labels,
-            levels={} if labels or self.dense else {2: np.array(self.support, dtype=float)},
+            levels={} if labels or self.dense or self.law.whole else {2: np.array(self.support, dtype=float)},
         )
 
 
@@ -119,6 +120,11 @@ def under(subject, noise):
     return of
 
 
+def counts(rng, n):
+    k = rng.negative_binomial(3, 0.5, size=n).astype(float)
+    return Subject(CountResponse(k, -0.8, 0.25), -0.8 + 0.25 * k, support=tuple(-0.8 + 0.25 * np.arange(500.0)))
+
+
 SUBJECTS = {
     "continuous": continuous,
     "rounded": rounded,
@@ -126,6 +132,7 @@ SUBJECTS = {
     "levels": levels(5),
     "labels": labels,
     "point masses": masses,
+    "counts": counts,
 }
 
 SKEWED = (np.random.default_rng(0).beta(1.0, 3.0, size=400) - 0.25) / 0.19
