@@ -82,7 +82,13 @@ OF_ICDH = (
 OF_SEARCH = (
     OF_BOTH
     | {"prior_precision": 0.25, "edge_penalty": 4.0, "binary_effect_penalty": 7.0, "max_parents": 2}
-    | {"noise_distribution": "free", "column_transform": "none", "search": "exact", "hidden_causes": False}
+    | {
+        "noise_distribution": "free",
+        "column_transform": "none",
+        "search": "exact",
+        "hidden_causes": False,
+        "mean_or_spread": False,
+    }
     | {"missing": "drop", "kinds": {"a": "continuous", "c": "gridded"}}
 )
 
