@@ -8,7 +8,9 @@ explains, and would decide the arrow. An ordinal column is not spread. A column 
 network inputs of zeros and ones, which enter and leave a family together.
 """
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -215,48 +217,52 @@ def read_rounded(column: Column) -> Reading:
 
 def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floats]]) -> Reading:
     """Read a number under a transform, given the cells that its values stand for. Point masses keep their value."""
-    values, transform, masses = column.values, column.transform, np.zeros(column.values.size, dtype=np.int64)
+    values, masses = column.values, np.zeros(column.values.size, dtype=np.int64)
     for k, value in enumerate(column.masses, start=1):
         masses[values == value] = k
-    rows, without = np.flatnonzero(masses == 0), not masses.any()
+    rows, without_masses = np.flatnonzero(masses == 0), not masses.any()
     low, high = cells_of(values[rows])
     samples = [values[rows]]
     if gridded := low is not high:
         samples = [low + places(values[rows], column.rng) * (high - low) for _ in range(DRAWS)]
-    if without and transform == "none":
+    if without_masses and column.transform == "none":
         response = GaussianResponse.over_cells(low, high, samples) if gridded else GaussianResponse.exact(values)
         return Reading(response.samples[0][np.newaxis], response)
 
-    rescaled = transform if isinstance(transform, Rescaled) else None
-    chosen, slope, price = Transform() if rescaled is None else rescaled.transform, 0.0, 0.0
-    if transform != "none":
-        if isinstance(transform, str):
-            chosen = fit_transform(transform, samples[0], low=min(low.min(), values.min()))
-        slope = float(np.mean([chosen.log_slope(sample) for sample in samples]))
-        price = 0.5 * np.log(rows.size)
-    first = chosen.apply(samples[0])
-    mean, deviation = float(first.mean()), float(first.std() or 1.0)
-    if without and rescaled is not None:
-        mean, deviation = rescaled.offset, rescaled.scale
-    low, high, *samples = ((chosen.apply(x) - mean) / deviation for x in (low, high, *samples))
-    gain = float(rows.size * (slope - np.log(deviation)) - price)
+    transform, gain = _transform_of(column, samples, min(low.min(), values.min()))
+    numbers = transform.apply(samples[0])
+    cause = transform.apply(values)
+    cause[rows] = numbers
+    whole = column.transform if isinstance(column.transform, Rescaled) else _standardised(transform, cause)
+    own = whole if without_masses else _standardised(transform, numbers)
+    low, high, *samples = ((transform.apply(x) - own.offset) / own.scale for x in (low, high, *samples))
+    gain -= rows.size * math.log(own.scale)
     response = GaussianResponse.over_cells(low, high, samples) if gridded else GaussianResponse.exact(samples[0])
-    if without:
-        return Reading(samples[0][np.newaxis], response, gain, transform=Rescaled(chosen, 1.0, mean, deviation))
-    cause = chosen.apply(values)
-    cause[rows] = first
-    if transform == "none":
-        standard, offset, scale = (cause - cause.mean()) / cause.std(), 0.0, 1.0
-    else:
-        offset, scale = (cause.mean(), cause.std()) if rescaled is None else (rescaled.offset, rescaled.scale)
-        standard = (cause - offset) / scale
-        rescaled = Rescaled(chosen, 1.0, float(offset), float(scale))
+    if without_masses:
+        return Reading(samples[0][np.newaxis], response, gain, transform=own)
+    causes = ((cause - whole.offset) / whole.scale)[np.newaxis]
+    if column.transform == "none":
+        whole = replace(whole, offset=0.0, scale=1.0)
     everywhere = np.zeros(values.size, dtype=np.int64)
     everywhere[rows] = np.arange(rows.size)  # what stands at point masses is not read
-    at_masses = (chosen.apply(np.array(column.masses)) - offset) / scale
-    place = float((mean - offset) / scale), float(deviation / scale)
+    at_masses = (transform.apply(np.array(column.masses)) - whole.offset) / whole.scale
+    place = (own.offset - whole.offset) / whole.scale, own.scale / whole.scale
     with_masses = PointMassResponse(masses, response.take(everywhere), at_masses, *place)
-    return Reading(standard[np.newaxis], with_masses, gain, transform=rescaled)
+    return Reading(causes, with_masses, gain, transform=None if column.transform == "none" else whole)
+
+
+def _transform_of(column: Column, samples: Sequence[Floats], least: float) -> tuple[Transform, float]:
+    """Return the transform of a column, and the log-likelihood that it adds, less the cost of its parameter."""
+    given, n = column.transform, samples[0].size
+    if given == "none":
+        return Transform(), 0.0
+    transform = fit_transform(given, samples[0], low=least) if isinstance(given, str) else given.transform
+    return transform, n * float(np.mean([transform.log_slope(sample) for sample in samples])) - 0.5 * math.log(n)
+
+
+def _standardised(transform: Transform, values: Floats) -> Rescaled:
+    """Return a transform whose values, shape (n,), have mean zero and variance one."""
+    return Rescaled(transform, 1.0, float(values.mean()), float(values.std() or 1.0))
 
 
 READERS: dict[str, Callable[[Column], Reading]] = {
