@@ -200,14 +200,13 @@ def _winners(
     for family in families:
         source = exact if family in inexact else scores
         if in_time and at_fixed_point:
-            is_transformed = found.columns.transforms[family[0]] is not None
-            winners.append(_winner(source, family, found.settings.noise_distribution, not is_transformed))
+            winners.append(_winner(source, family, found.settings.noise_distribution))
         else:
             winners.append(_likeliest(found, source, family, scores.fit_of(family)))
     return winners
 
 
-def _winner(scores: FamilyScore, family: Family, noise: str, heavy_tails: bool) -> tuple[Winner, Law]:
+def _winner(scores: FamilyScore, family: Family, noise: str) -> tuple[Winner, Law]:
     """Return the mean model of a family that scores best, and its law with the noise that residuals ask for."""
     families, (x, response) = scores.families, scores.families.data(family)
     parents = np.array(family[1], dtype=int)
@@ -222,10 +221,10 @@ def _winner(scores: FamilyScore, family: Family, noise: str, heavy_tails: bool) 
         if families.n_observations <= TUNING.long_table:  # the prior hardly counts beyond
             fit = families.fit_at_fixed_point(family, fit)
         predictor = NodeNetwork(parents, families.widths[parents], fit.theta, fit.hidden_units)
-    return predictor, _with_noise(families, family, predictor, noise, heavy_tails)
+    return predictor, _with_noise(families, family, predictor, noise)
 
 
-def _with_noise(families: Families, family: Family, predictor: Winner, noise: str, heavy_tails: bool) -> Law:
+def _with_noise(families: Families, family: Family, predictor: Winner, noise: str) -> Law:
     """Return the law of a family's response with the noise that standardised residuals ask for."""
     x, response = families.data(family)
     if response.density is None:
@@ -237,7 +236,7 @@ def _with_noise(families: Families, family: Family, predictor: Winner, noise: st
     chosen = noise_gain([residuals], noise)[1]
     if noise == "auto" and chosen != "gaussian":
         chosen = "free"  # relative to Student's t, it is likelier than that by held-out rows, and no worse
-    return response.law.with_noise(fit_noise(residuals, chosen, heavy_tails))
+    return response.law.with_noise(fit_noise(residuals, chosen))
 
 
 def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> tuple[FamilyScore, bool]:

@@ -23,7 +23,7 @@ from icdh._utils.arrays import Floats, Integers, Mask
 
 SAME = 1e-6  # standard deviations of a column within which a value is a point mass: searches see single precision
 N_NODES = 20  # of a quadrature; further ones are where the distribution function is one
-FARTHEST = 1e-4  # place of the last quantile in it: on a logarithmic scale Student's t has no mean
+FARTHEST = 1e-4  # place of the last quantile in it: Student's t may have no variance
 EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
 
 

@@ -97,7 +97,7 @@ def student_fit(e: Floats) -> tuple[float, float, float]:
     return gain, DEGREES_OF_FREEDOM[best], float(np.sqrt(scales[best]))
 
 
-def fit_noise(residuals: Floats, name: str, heavy_tails: bool = True) -> Noise:
+def fit_noise(residuals: Floats, name: str) -> Noise:
     """Return the noise of a name that standardised residuals are likeliest under.
 
     Parameters
@@ -106,14 +106,12 @@ def fit_noise(residuals: Floats, name: str, heavy_tails: bool = True) -> Noise:
         The residuals.
     name : {"gaussian", "student", "free", "none"}
         The distribution; "none", of what has no density, is Gaussian.
-    heavy_tails : bool
-        Whether a free density may have the tails of Student's t. The exponential of such a variable has no mean.
     """
     if name in ("gaussian", "none") or residuals.size < 3:
         return Gaussian()
     reference: Noise = Gaussian()
     gain, degrees, scale = student_fit(residuals)
-    if gain > 0.0 and (heavy_tails or name == "student"):
+    if gain > 0.0:
         reference = Student(degrees, scale)
     return reference if name == "student" else _fit_free(residuals, reference)
 

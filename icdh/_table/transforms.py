@@ -14,6 +14,7 @@ Yeo, Johnson: "A new family of power transformations to improve normality or sym
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,15 @@ from icdh._utils.arrays import Floats, Mask
 
 TRANSFORMS = ("none", "log", "yeo-johnson")
 LEAST_LOG = 1e-3  # of the parameter: the logarithm of less is that of so much
-LARGEST_LOG = 300.0  # the square of its exponential is finite
+LEAST_SLOPE = 0.1  # of the mean slope: below it a small step of the transformed column would be a very large one
 
 
 @dataclass(frozen=True)
 class Transform:
     """A strictly increasing function of a standardised column.
+
+    Above the range of the column it goes on as a straight line, and below it, too, but for the logarithm, whose values
+    have a limit there. So what a model extrapolates grows in proportion, and not exponentially.
 
     Attributes
     ----------
@@ -36,8 +40,7 @@ class Transform:
     parameter : float
         c or l.
     low, high : float
-        Of "log", the least value that was expected. Of "yeo-johnson", where the function goes on as a straight line, so
-        that every number has a value, and is one.
+        The range of the column.
     """
 
     kind: str = "none"
@@ -49,33 +52,52 @@ class Transform:
         """Return the transformed values."""
         if self.kind == "none":
             return x
-        if self.kind == "log":
-            return np.log(np.maximum(x - self.low + self.parameter, LEAST_LOG * self.parameter))
-        inside = np.clip(x, self.low, self.high)
-        return _yeo_johnson(inside, self.parameter) + np.exp(self.log_slope(x)) * (x - inside)
+        inside = self._inside(x)
+        return self._inner(inside) + (x - inside) * np.where(x > inside, self._slopes[1], self._slopes[0])
 
     def undo(self, z: Floats) -> Floats:
         """Return the values that are transformed to these."""
         if self.kind == "none":
             return z
+        low, high = self._inner(np.array([self.low, self.high])).tolist()
+        beyond = np.maximum(z - high, 0.0) / self._slopes[1]
         if self.kind == "log":
-            return np.exp(np.minimum(z, LARGEST_LOG)) + self.low - self.parameter
-        ends = np.array([self.low, self.high])
-        low, high = _yeo_johnson(ends, self.parameter).tolist()
-        below, above = np.exp(self.log_slope(ends)).tolist()
+            return np.exp(np.minimum(z, high)) + self.low - self.parameter + beyond
         inside = np.clip(z, low, high)
         power, size = self.parameter, np.abs(inside)
         values = np.where(inside >= 0.0, _root(size, power), -_root(size, 2.0 - power))
-        return values + np.minimum(z - low, 0.0) / below + np.maximum(z - high, 0.0) / above
+        return values + beyond + np.minimum(z - low, 0.0) / self._slopes[0]
 
     def log_slope(self, x: Floats) -> Floats:
         """Return the logarithm of the derivative."""
         if self.kind == "none":
             return np.zeros_like(x)
+        inside = self._inside(x)
+        ends = np.where(x > inside, math.log(self._slopes[1]), math.log(self._slopes[0]))
+        return np.where(x == inside, self._inner_log_slope(inside), ends)
+
+    def _inside(self, x: Floats) -> Floats:
+        """Return values, those beyond the range at its ends; the logarithm ends at a thousandth of its parameter."""
+        return np.clip(x, self.low - (1.0 - LEAST_LOG) * self.parameter if self.kind == "log" else self.low, self.high)
+
+    def _inner(self, x: Floats) -> Floats:
         if self.kind == "log":
-            return -self.apply(x)
-        x = np.clip(x, self.low, self.high)
+            return np.log(x - self.low + self.parameter)
+        above, below = np.log1p(np.maximum(x, 0.0)), np.log1p(np.maximum(-x, 0.0))
+        return np.where(x >= 0.0, _power(above, self.parameter), -_power(below, 2.0 - self.parameter))
+
+    def _inner_log_slope(self, x: Floats) -> Floats:
+        if self.kind == "log":
+            return -self._inner(x)
         return (self.parameter - 1.0) * np.sign(x) * np.log1p(np.abs(x))
+
+    @cached_property
+    def _slopes(self) -> tuple[float, float]:
+        """The slopes below and above the range: those at its ends, if the function is not nearly flat there."""
+        ends = np.array([self.low, self.high])
+        steps = np.diff(self._inner(ends)) / max(self.high - self.low, np.finfo(float).tiny)
+        low, high = np.maximum(np.exp(self._inner_log_slope(ends)), LEAST_SLOPE * steps).tolist()
+        return low, high
 
     def log_density_gain(self, x: Floats) -> float:
         """Return mean log z' - log sd z: the gain in Gaussian log-likelihood, in nats per observation."""
@@ -114,11 +136,6 @@ class Rescaled:
     def log_slope(self, x: Floats) -> Floats:
         """Return the logarithm of the derivative."""
         return self.transform.log_slope(self.sign * x) - math.log(self.scale)
-
-
-def _yeo_johnson(x: Floats, power: float) -> Floats:
-    above, below = np.log1p(np.maximum(x, 0.0)), np.log1p(np.maximum(-x, 0.0))
-    return np.where(x >= 0.0, _power(above, power), -_power(below, 2.0 - power))
 
 
 def _root(z: Floats, power: float) -> Floats:
@@ -162,11 +179,11 @@ def fit_transform(kind: str, x: Floats, low: float | None = None) -> Transform:
     """
     if kind == "none":
         return Transform()
+    high = float(x.max())
     if kind == "yeo-johnson":
-        ends = float(2.0 * x.min() - x.max()), float(2.0 * x.max() - x.min())
-        return _best(lambda power: Transform(kind, power, *ends), x, (-3.0, 5.0))
+        return _best(lambda power: Transform(kind, power, float(x.min()), high), x, (-3.0, 5.0))
     low = float(x.min()) if low is None else low
-    return _best(lambda shift: Transform(kind, math.exp(shift), low), x, (math.log(1e-3), math.log(1e3)))
+    return _best(lambda shift: Transform(kind, math.exp(shift), low, high), x, (math.log(1e-3), math.log(1e3)))
 
 
 def _best(transform: Callable[[float], Transform], x: Floats, bounds: tuple[float, float]) -> Transform:
