@@ -11,7 +11,7 @@ from icdh._model.structural import StructuralModel
 from icdh._node_model.additive import AdditivePredictor
 from icdh._node_model.confounded import ConfoundedConditional
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.families import Families, resolves
+from icdh._node_model.families import Families
 from icdh._node_model.gaussian import GaussianLaw, fit_linear
 from icdh._node_model.law import CONSTANT, Conditional, Law
 from icdh._node_model.network import NodeNetwork
@@ -231,8 +231,6 @@ def _with_noise(families: Families, family: Family, predictor: Winner, noise: st
         return response.law
     mean, scale = GaussianLaw().location_and_scale(predictor.outputs(response.density.of(x), response.law))
     residuals = (response.density.response.samples[0] - mean) / scale
-    if not resolves(scale):
-        return response.law
     chosen = noise_gain([residuals], noise)[1]
     if noise == "auto" and chosen != "gaussian":
         chosen = "free"  # relative to Student's t, it is likelier than that by held-out rows, and no worse

@@ -81,11 +81,6 @@ class Start(NamedTuple):
 COLD = Start()
 
 
-def resolves(deviations: Floats) -> bool:
-    """Return whether nearly all standard deviations of a family, shape (n,), are above the floor of the variance."""
-    return not np.mean(np.square(deviations) < TUNING.resolved) > TUNING.least_unresolved
-
-
 class Families:
     """The families (node, parents) of a table: their data, fits and scores.
 
@@ -331,7 +326,8 @@ class Families:
 
     def resolves_noise(self, family: Family, fit: NodeFit) -> bool:
         """Return whether nearly all variances of a family are above the floor of the variance."""
-        return resolves(self.residuals(family, fit)[1])
+        _, deviation = self.residuals(family, fit)
+        return not np.mean(deviation**2 < TUNING.resolved) > TUNING.least_unresolved
 
     def _noise(self, node: int, residuals: Sequence[Floats], noise: str) -> tuple[float, str]:
         """Return the gain of a noise distribution and its name, by as many rows as there are independent ones."""

@@ -34,6 +34,9 @@ from icdh._utils.entropy import negentropy, negentropy_deviation
 
 PRICE = 0.008  # nats an observation; at 0.005 noise through a tanh still turns arrows
 DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
+LIGHTEST = Student(20.0, math.sqrt(18.0 / 20.0))  # of unit variance; a far row is improbable, not impossible
+    20.0, math.sqrt(18.0 / 20.0)
+)  # of unit variance; its tails make a far row improbable, not impossible
 MOST_BINS = 128  # of a free density; finer ones are smoothed away
 PENALTIES = np.exp(np.arange(10.0, -2.5, -1.0))
 
@@ -109,11 +112,11 @@ def fit_noise(residuals: Floats, name: str) -> Noise:
     """
     if name in ("gaussian", "none") or residuals.size < 3:
         return Gaussian()
-    reference: Noise = Gaussian()
     gain, degrees, scale = student_fit(residuals)
-    if gain > 0.0:
-        reference = Student(degrees, scale)
-    return reference if name == "student" else _fit_free(residuals, reference)
+    student = Student(degrees, scale) if gain > 0.0 else None
+    if name == "student":
+        return student or Gaussian()
+    return _fit_free(residuals, student or LIGHTEST)
 
 
 def _fit_free(residuals: Floats, reference: Noise) -> Free:

@@ -1,10 +1,10 @@
-"""Densities of the standardised noise of a number: Gaussian, Student's t, and a free one relative to these.
+"""Densities of the standardised noise of a number: Gaussian, Student's t, and a free one relative to a t.
 
 A free density is F0's density f0 times a function of the place u = F0(e) in [0, 1], constant on B equal bins,
 
     f(e - c) = f0(e) B p_b,    b = the bin of F0(e),
 
-where c makes the mean zero, and F0 is the best Student's t, or the Gaussian as its limit. So the tails are those of F0.
+where c makes the mean zero, and F0 is the best Student's t of at most 20 degrees of freedom, which gives the tails.
 `icdh._node_model.noise` fits them.
 
 References
