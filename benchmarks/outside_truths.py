@@ -1,16 +1,18 @@
 """Tables whose graph others published, or that are hard: CSuite, NetSim, causalAssembly, few rows, dense graphs ...
 
-    python -m benchmarks outside_truths results.json [--sets csuite mixed few dense] [--methods HNMSearch ...]
-        [--tables 5] [--limit 120]
+    python -m benchmarks outside_truths results.json [--sets csuite mixed few dense curved chambers] [--tables 5]
+        [--methods HNMSearch ...] [--limit 120]
     python -m benchmarks outside_truths results.json --sets netsim collected --folder CLONES
 
 "csuite" and "mixed" are drawn by the published equations of CSuite (Geffner et al., "Deep End-to-end Causal
 Inference", 2022; https://github.com/microsoft/csuite), 4000 rows as there; columns of labels are told to HNMSearch and
 to hill climbing, and are codes for others. "few" is a grid of 50 to 500 rows, 5 to 20 variables and four kinds of
 effects, "dense" has four edges a variable among 50 and 100. "curved" passes noise through a curve and adds more, or has
-causes that act only together, or a linear mean and a spread by random Fourier features on a scale-free graph, as AVICI
-draws it (Lorch et al., "Amortized inference for causal structure learning", 2022). "netsim" and "collected" read clones
-in the folder:
+causes that act only together, or draws as others do: AVICI on scale-free graphs (Lorch et al., "Amortized inference for
+causal structure learning", 2022) a linear mean or one by random Fourier features, with a spread by such features or
+Laplace noise; HOST (Duong and Nguyen, "Heteroscedastic causal structure learning", 2023) both natural parameters of a
+Gaussian. "chambers" has a tunnel of light and one of wind by laws of physics, after Causal Chambers (Gamella, Peters,
+Bühlmann, Nature Machine Intelligence 2025). "netsim" and "collected" read clones in the folder:
 
 - NetSim, https://github.com/M-Nauta/TCDF: simulated fMRI series (Smith et al., NeuroImage 2011), the first subject of
   each simulation of at most 15 nodes; an entry [i, j] of a published network is read as i -> j.
@@ -257,23 +259,69 @@ def of_two_together(act: Callable, parents: np.ndarray, rng: np.random.Generator
     return mean + np.tanh(parents[:, 2:]).sum(axis=1) + (0.5 if p else 1.0) * rng.normal(size=n)
 
 
-def linear_mean(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return an effect of parents, shape (n, p): a linear mean, and a spread by random Fourier features."""
+def random_features(parents: np.ndarray, length: float, rng: np.random.Generator) -> np.ndarray:
+    """Return a draw of a smooth random function of parents, shape (n, p), by Fourier features of a length scale."""
+    frequencies = rng.normal(size=(parents.shape[1], 100)) / length
+    waves = np.cos(parents @ frequencies + rng.uniform(0.0, 2.0 * np.pi, 100))
+    return waves @ rng.normal(size=100) * np.sqrt(2.0 / 100)
+
+
+def of_avici(curve: bool, laplace: bool, parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return an effect of parents, shape (n, p): a linear mean or a curve, and Laplace noise or a spread."""
     n, p = parents.shape
-    weights, frequencies = rng.uniform(1.0, 3.0, p) * rng.choice([-1.0, 1.0], p), rng.normal(size=(p, 100)) / 8.0
-    features = np.cos(parents @ frequencies + rng.uniform(0.0, 2.0 * np.pi, 100)) * np.sqrt(2.0 / 100)
-    variance = softplus(2.0 * features @ rng.normal(size=100)) if p else 1.0
-    return parents @ weights + 0.6 * np.sqrt(variance) * rng.normal(size=n)
+    mean = parents @ (rng.uniform(1.0, 3.0, p) * rng.choice([-1.0, 1.0], p))
+    if curve and p:
+        mean = rng.uniform(10.0, 20.0) * random_features(parents, rng.uniform(7.0, 10.0), rng)
+    if laplace:
+        return mean + rng.uniform(0.2, 2.0) * rng.laplace(size=n)
+    variance = softplus(2.0 * random_features(parents, 8.0, rng)) if p else 1.0
+    return mean + 0.6 * np.sqrt(variance) * rng.normal(size=n)
+
+
+def standardised(x: np.ndarray) -> np.ndarray:
+    """Return every column of x, shape (n, p), with mean zero and variance one."""
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+def straight(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a line for every column of x, shape (n, p)."""
+    slope, intercept = rng.uniform(0.2, 0.5, 2) * rng.choice([-1.0, 1.0], 2)
+    return slope * standardised(x) + intercept
+
+
+NATURAL: tuple[Callable, ...] = (
+    straight,
+    lambda x, rng: np.sin(2.0 * np.pi * x),
+    lambda x, rng: standardised(x) ** 2,
+    lambda x, rng: 1.0 / (1.0 + np.exp(-x)),
+    lambda x, rng: np.log1p(standardised(x) - standardised(x).min()),
+)
+
+
+def of_natural_parameters(parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return an effect of parents, shape (n, p): precision and precision times mean are sums over the causes."""
+    n, p = parents.shape
+    sums = [NATURAL[rng.integers(len(NATURAL))](parents, rng).sum(axis=1) if p else np.zeros(n) for _ in range(2)]
+    log_precision, tilt = (8.0 * (x - x.min()) / np.ptp(x) - 4.0 if p else x for x in sums)
+    precision = 2.0 * np.exp(log_precision)
+    return tilt / precision + rng.normal(size=n) / np.sqrt(precision)
 
 
 def curved(count: int, folder: Path | None) -> Iterator[Table]:
     """Yield tables of 1000 rows: ten variables, twenty on scale-free graphs."""
     kinds = [(f"noise in {name}", partial(through_a_curve, curve)) for name, curve in CURVES.items()]
     kinds += [(f"together: {name}", partial(of_two_together, act)) for name, act in TOGETHER.items()]
+    kinds += [("natural parameters", of_natural_parameters)]
+    of_avici_alone = {
+        "linear mean, spread": partial(of_avici, False, False),
+        "linear mean, Laplace": partial(of_avici, False, True),
+        "features, spread": partial(of_avici, True, False),
+        "features, Laplace": partial(of_avici, True, True),
+    }
     for seed in range(FIRST_SEED, FIRST_SEED + count):
-        for kind, effect in [*kinds, ("linear mean, spread", linear_mean)]:
+        for kind, effect in [*kinds, *of_avici_alone.items()]:
             rng = np.random.default_rng([seed, len(kind), ord(kind[-1])])
-            if effect is linear_mean:
+            if kind in of_avici_alone:
                 graph = np.asarray(simulate.scale_free(20, 2, random_state=seed)) != 0
             else:
                 graph = np.asarray(simulate.erdos_renyi(10, 1 + seed % 2, random_state=seed)) != 0
@@ -281,6 +329,41 @@ def curved(count: int, folder: Path | None) -> Iterator[Table]:
             for node in graphs.causal_order(graph):
                 X[:, node] = effect(X[:, graph[:, node]], rng)
             yield Table(kind, "", f"{kind} {seed}", X, graph.astype(float), [])
+
+
+def tunnel_of_light(n: int, rng: np.random.Generator) -> tuple[list, list]:
+    """Return columns and edges: lamps of three colours, two polarisers and three sensors of two wavelengths."""
+    colours, lamps = rng.uniform(0.0, 255.0, (3, n)), rng.uniform(0.0, 255.0, (3, n))
+    angles = rng.uniform(-np.pi / 2, np.pi / 2, (2, n))
+    columns, edges = [*colours, *lamps, *angles], []
+
+    def measure(values: np.ndarray, noise: float, causes: list) -> None:
+        edges.extend((cause, len(columns)) for cause in causes)
+        columns.append(values + noise * rng.normal(size=n))
+
+    measure(np.array([1.0, 1.1, 1.4]) @ colours, 6.0, [0, 1, 2])  # current
+    for angle in range(2):
+        measure(angles[angle], 0.03, [6 + angle])
+    for weights in (np.array([0.9, 0.3, 0.5]), np.array([0.5, 1.0, 0.8])):
+        for place, share in enumerate((1.0, 0.7, 0.5 * np.cos(angles[0] - angles[1]) ** 2)):  # Malus's law
+            measure(share * (weights @ colours) + 0.4 * lamps[place], 4.0, [0, 1, 2, 3 + place, *[6, 7] * (place == 2)])
+    return columns, edges
+
+
+def tunnel_of_wind(n: int, rng: np.random.Generator) -> tuple[list, list]:
+    """Return columns and edges: two fans by their laws, a hatch, and the pressures that they make."""
+    loads, hatch, ambient = rng.uniform(0.1, 1.0, (2, n)), rng.uniform(0.0, 45.0, n), rng.normal(size=n)
+    speeds = loads + 0.02 * rng.normal(size=(2, n))
+    currents = loads**3 + (0.02 + 0.02 * loads) * rng.normal(size=(2, n))
+    inside = (
+        ambient + 6.0 * (speeds[0] ** 2 - speeds[1] ** 2) * np.cos(np.radians(2.0 * hatch)) + 0.2 * rng.normal(size=n)
+    )
+    sound = 1.5 * speeds[0] + 1.5 * speeds[1] + 0.01 * hatch + 0.1 * (1.0 + speeds[0]) * rng.normal(size=n)
+    edges = [(0, 4), (1, 5), (0, 6), (1, 7), (3, 8), (4, 8), (5, 8), (2, 8), (4, 9), (5, 9), (2, 9)]
+    return [*loads, hatch, ambient, *speeds, *currents, inside, sound], edges
+
+
+CHAMBERS: dict[str, Callable] = {"tunnel of light": tunnel_of_light, "tunnel of wind": tunnel_of_wind}
 
 
 def netsim(count: int, folder: Path) -> Iterator[Table]:
@@ -347,6 +430,7 @@ SETS: dict[str, Callable] = {
     "few": few,
     "dense": dense,
     "curved": curved,
+    "chambers": lambda count, folder: by_equations(CHAMBERS, count),
     "netsim": netsim,
     "collected": collected,
 }
@@ -472,7 +556,9 @@ def main() -> None:
     """Run what has no result yet, and print the mean SHD of every group."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path)
-    parser.add_argument("--sets", nargs="*", choices=SETS, default=["csuite", "mixed", "few", "dense", "curved"])
+    parser.add_argument(
+        "--sets", nargs="*", choices=SETS, default=["csuite", "mixed", "few", "dense", "curved", "chambers"]
+    )
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
     parser.add_argument("--tables", type=int, default=5, help="of each kind")
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds of one fit")
