@@ -101,6 +101,8 @@ def misfit(families: Families, family: Family, fit: NodeFit) -> float:
     fit : NodeFit
         Its fit.
     """
+    if not family[1]:
+        return 0.0
     rest, parents = _unexplained(families, family, fit), family[1]
     counted = slice(None) if families.rows is None else families.rows[family[0]]
     rest, k = rest[:, counted], TUNING.of_a_parent
@@ -109,7 +111,7 @@ def misfit(families: Families, family: Family, fit: NodeFit) -> float:
     relative, n = 1.0 / np.arange(1, k + 1), rest.shape[1]
     told = evidence_of_squares(with_large_effects(squares[:, :, 0], float(rest[0] @ rest[0]), n), relative, n)
     told += sum(evidence_of_squares(squares[:, :, other], relative, n) for other in range(1, len(rest)))
-    return float(told.max(initial=0.0))
+    return float(told.max())
 
 
 def _unexplained(families: Families, family: Family, fit: NodeFit, alone: Floats | None = None) -> Floats:

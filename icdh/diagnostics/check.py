@@ -10,11 +10,12 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.export import weight_unit
 from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes, with_hidden_draws
 from icdh._model.structural import StructuralModel
+from icdh._node_model.families import TUNING as FAMILIES
 from icdh._table.experiments import Design, Interventions
 from icdh._table.kinds import KINDS
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._table.table import Table
-from icdh._utils.arrays import TableLike
+from icdh._utils.arrays import Floats, TableLike
 from icdh._utils.checks import check_same_rows, random_generator
 from icdh._utils.labels import printable
 from icdh.diagnostics.independence import NodeTest, node_tests
@@ -30,6 +31,7 @@ MEANING = (  # of dependence on causes, on the mean that they predict, and on ot
     "depends on the mean that its causes predict: a distorted scale, or a cause that is missing or wrong",
     "depends on {}, no cause of it: an arrow that is missing or wrong, or a distorted scale",
 )
+NOT_DESCRIBED = "its curve given {} is not described: too many turns for a network, or a fit that failed"
 MOST_ROWS = 5000  # more would find deviations too small to matter, and take longer than half of a fit
 
 
@@ -119,7 +121,7 @@ def check(
     checked = with_hidden_draws(fitted, table.of_rows(part), rng)
     residuals = fit_residuals(checked, kinds, fitted.column_transform, graph, counts, seed)
     tests = node_tests(residuals.of_first(table.n_variables), graph, table.unordered)
-    nodes = [_node(names, node, tests[node], residuals.of[node]) for node in sorted(tests)]
+    nodes = [_node(names, node, tests[node], residuals.of[node], graph[:, node]) for node in sorted(tests)]
     if isinstance(model, HNMSearch) and not fitted.hidden_causes:
         fitted = replace(fitted, direction_loss=direction_loss(model), hidden_loss=hidden_loss(model))
     edges, unit = sorted(edge_records(fitted, settled), key=lambda edge: edge.doubt), weight_unit(fitted)
@@ -144,7 +146,7 @@ def _kinds(fitted: StructuralModel, table: Table) -> list[str]:
     return [kind if KINDS[kind].varies else seen for kind, seen in zip(learned, table.kinds, strict=True)]
 
 
-def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residual) -> NodeCheck:
+def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residual, causes_of: Floats) -> NodeCheck:
     groups = test.on_causes, test.on_mean, test.on_others
     p_values = [group.p_value for group in groups]
     causes, mean, others = p_values
@@ -153,5 +155,7 @@ def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residu
     variable = groups[strongest].variable
     on, rejected = None if variable is None else names[variable], test.p_value < LEVEL
     meaning = MEANING[strongest].format(printable(on)) if rejected else ""
+    if rejected and residual.misfit > FAMILIES.failed:  # what depends on others may be what is left of the causes
+        meaning = NOT_DESCRIBED.format(", ".join(printable(names[k]) for k in np.flatnonzero(causes_of)))
     seen = float(residual.seen.mean()) if residual.seen.size else 0.0
     return NodeCheck(names[node], test.p_value, causes, mean, others, on, rejected, residual.noise, meaning, seen)

@@ -31,6 +31,7 @@ from icdh._estimators.graph_search import family_evidence
 from icdh._node_model.families import TUNING
 from icdh._node_model.network import node_outputs
 from icdh._node_model.noise import noise_gain
+from icdh._node_model.pair_estimates import misfit
 from icdh._node_model.score import FamilyScore
 from icdh._table.experiments import LEAST_PART, Design
 from icdh._table.kinds import KINDS
@@ -56,12 +57,15 @@ class Residual(NamedTuple):
     noise : str
         What its distribution is: "gaussian", "student" or "free", and "none" of few values and labels, and without any
         residual.
+    misfit : float
+        The nats that single causes still tell of the variable (`icdh._node_model.pair_estimates.misfit`).
     """
 
     values: Floats
     seen: Mask
     mean: Floats | None
     noise: str
+    misfit: float = 0.0
 
 
 class Residuals(NamedTuple):
@@ -123,7 +127,12 @@ def fit_residuals(
         scores(graph)
         scores = scores.with_more_units(graph, SEARCH.most_units)
         scores.polish(graph)
-        fitted = [_residual_of(scores, family, canonical.values, random_state) for family in graph]
+        fitted = [
+            _residual_of(scores, family, canonical.values, random_state)._replace(
+                misfit=misfit(scores.families, family, scores.fit_of(family))
+            )
+            for family in graph
+        ]
     of: dict[int, Residual] = {}
     seen: dict[int, Mask] = {}
     for place, residual in zip(canonical.order.tolist(), fitted, strict=True):

@@ -136,6 +136,19 @@ def test_wrong_graphs_are_rejected_where_they_are_wrong_and_reports_say_so(fit, 
     assert all(words in section for words in (sentence, "x1, no cause of it", "hidden common causes"))
 
 
+def test_a_curve_of_more_turns_than_a_network_has_is_said_not_to_be_described():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3.0, 3.0, size=800)
+    table = np.column_stack([x, np.sin(4.3 * x) + 0.2 * rng.normal(size=800)])
+    model = HNMSearch(n_restarts=1, knowledge={"required": [("x0", "x1")]}).fit(table)
+    found = icdh.check(model, table).nodes[1]
+    assert found.rejected
+    assert found.meaning.startswith("its curve given x0 is not described")
+    residuals = fit_residuals(Table.of(table).coded(None), ["continuous"] * 2, "none", np.eye(2, k=1))
+    assert residuals.of[1].misfit > TUNING.failed
+    assert residuals.of[0].misfit == 0.0
+
+
 @cases(
     ("n_causes", "question", "depends_on", "meaning"),
     (1, "p_causes", "x0", "its cause x0"),
