@@ -56,7 +56,7 @@ class Tuning:
     most_units: int = 20
     usual_price: float = 2.0  # nats that an edge must gain in a table of few columns
     linear_share: float = 0.5  # of the effects, from which linear models have a search of their own
-    order_swaps: int = 20  # after each, a search over orders begins again
+    order_swaps: int = 20  # in vain, in a row, that end a search over orders
     lingam_variables: int = 200  # an order of 1000 rows takes 2 s; it grows with the cube, 200 s among 1000 variables
     exact_candidates: int = 8
     exact_parents: int = 3

@@ -64,10 +64,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         which have nine to eleven causes, 77 of 200 edges are wrong or missing then, and 8 of 200 with the default.
     noise_distribution : {"auto", "gaussian", "student", "free"}, default "auto"
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
-        ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless the residuals of
-        more than one variable in ten deny that given the causes found; then the evidence chooses one of the three for
-        every variable, where it gains 0.008 nats a row over the Gaussian (`icdh._node_model.noise`). The fitted model
-        then holds for every variable the density that its residuals ask for, be it the Gaussian.
+        ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless more than half of
+        the variables clearly gain by another given the causes found; then the evidence chooses one of the three for
+        every variable (`icdh._node_model.noise`). The fitted model then holds for every variable the density that its
+        residuals ask for, be it the Gaussian.
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         The monotone transform of every continuous or gridded column during the search, with a fitted parameter for
         each column (`icdh._table.transforms`). "auto" takes the one that raises the evidence of many variables, given
@@ -147,11 +147,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     edge_penalty_ : float
         The nats that every edge had to gain: ``edge_penalty``, or what "auto" came to.
     evidence_ : float
-        The log evidence of the graph in nats, without a constant that all graphs share, minus the penalties of edges
-        and of noise that is not Gaussian. Fits end in
-        local minima, so it depends on the path of the search and on ``random_state``, too: fitted anew from other
-        initial weights one graph of ten to fifty columns has a hundred nats more or less. A smaller difference between
-        two fits does not say which of their graphs is better.
+        The log evidence of the graph in nats, without a constant that all graphs share, minus the penalties of edges.
+        Fits end in local minima, so it depends on the path of the search and on ``random_state``, too: fitted anew from
+        other initial weights one graph of ten to fifty columns has a hundred nats more or less. A smaller difference
+        between two fits does not say which of their graphs is better.
     noise_distribution_ : str
         "gaussian", "student" or "free" if all numbers have that noise in the fitted model, else "mixed".
     column_transform_ : str

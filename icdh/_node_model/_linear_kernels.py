@@ -7,17 +7,17 @@ import math
 
 import numpy as np
 
-from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._utils.jit import REASSOCIATE, cholesky_in_place, kernel
 
-LEAST_LEFT = 1e-6  # share of a further cause's variance that the others must leave of it
+LEAST_VARIANCE = 1e-9  # of a column of variance one; a network's has a higher floor, as few of its rows may fall to it
+LEAST_LEFT = 1e-9  # share of a further cause's variance that the others must leave of it
 
 
 @kernel()
 def linear_cost(variance, n):
     """Return the evidence that `fit_linear` gives a model of this residual variance, but for what its causes cost."""
     variance = max(variance, 0.0)  # rounding may make it negative
-    floored = max(variance, 2.0 * VARIANCE_FLOOR)
+    floored = max(variance, LEAST_VARIANCE)
     return 0.5 * (n * variance / floored + (n - 1) * math.log(floored))
 
 

@@ -13,7 +13,7 @@ from icdh._node_model.evidence import Layers, NodeFit, at_fixed_point, fit_node,
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import GaussianResponse, LinearFit, fit_linear
 from icdh._node_model.network import network_outputs, node_outputs, with_twice_the_units
-from icdh._node_model.noise import PRICE, noise_gain
+from icdh._node_model.noise import cost_of, noise_gain
 from icdh._node_model.response import Density, Response
 from icdh._node_model.worth import Worth
 from icdh._rows.related import RelatedRows
@@ -39,7 +39,6 @@ class Tuning:
     growth_gain: float = 5.0  # nats that twice the hidden units must gain
     few_differences: int = 2  # parents that only one of two similar families has
     failed: float = 20.0  # nats that residuals of a fit tell of its own parents, above which the fit has failed
-    few_denials: float = 0.1  # share of the continuous variables up to which noise stays Gaussian
 
 
 TUNING = Tuning()
@@ -318,11 +317,16 @@ class Families:
             return "none"
         return self._noise(family[0], self.residuals(family, fit)[0], noise)[1]
 
-    def denies_gaussian_noise(self, family: Family, fit: NodeFit) -> bool:
-        """Return whether the residuals of a family favour another noise distribution than the Gaussian."""
+    def gain_over_gaussian(self, family: Family, fit: NodeFit) -> float:
+        """Return what the noise that "auto" chooses gains, in nats an observation, its cost aside.
+
+        It is zero of the Gaussian, and where noise is not resolved.
+        """
         if not self.resolves_noise(family, fit):
-            return False
-        return self._noise(family[0], self.residuals(family, fit)[0], "auto")[1] != "gaussian"
+            return 0.0
+        residuals, deviation = self.residuals(family, fit)
+        gain, name = self._noise(family[0], residuals, "auto")
+        return (gain + cost_of(name, deviation.size)) / deviation.size
 
     def resolves_noise(self, family: Family, fit: NodeFit) -> bool:
         """Return whether nearly all variances of a family are above the floor of the variance."""
@@ -332,11 +336,11 @@ class Families:
     def _noise(self, node: int, residuals: Sequence[Floats], noise: str) -> tuple[float, str]:
         """Return the gain of a noise distribution and its name, by as many rows as there are independent ones."""
         if self.worth is None or noise == "gaussian":
-            return noise_gain(residuals, noise, PRICE)
+            return noise_gain(residuals, noise)
         apart = self.worth.apart(node)
         apart = apart[self._density((node, ()))[1].mask(apart.size)]
         apart = apart if np.count_nonzero(apart) >= TUNING.fewest_apart else np.ones(apart.size, dtype=bool)
-        gain, name = noise_gain([sample[apart] for sample in residuals], noise, PRICE)
+        gain, name = noise_gain([sample[apart] for sample in residuals], noise)
         return gain / float(apart.mean()), name
 
     def _noise_gain(self, family: Family, residuals: Sequence[Floats], noise: str) -> float:
@@ -356,8 +360,7 @@ class Families:
         if sizes.min() < TUNING.least_group:
             return whole
         groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
-        parts = (noise_gain([sample[rows] for sample in residuals], "auto", PRICE)[0] for rows in groups)
-        return max(whole, sum(parts))
+        return max(whole, sum(noise_gain([sample[rows] for sample in residuals], "auto")[0] for rows in groups))
 
     def gain_estimates(self, family: Family, fit: NodeFit) -> Floats:
         """Return, for each variable, an optimistic estimate of the fall of the score if it is added or removed.

@@ -37,6 +37,7 @@ import numpy as np
 
 from icdh._node_model._descent_kernels import node_fit
 from icdh._node_model._kernels import LOG_VARIANCE_LIMIT, VARIANCE_FLOOR, fill_outputs, fill_variance
+from icdh._node_model._linear_kernels import LEAST_VARIANCE
 from icdh._node_model.law import NormalLaw
 from icdh._node_model.network import forward
 from icdh._node_model.response import Density, Minimiser, Response
@@ -200,7 +201,7 @@ def fit_linear(x: np.ndarray, response: GaussianResponse) -> LinearFit:
     mean = values.mean() + slopes @ causes
     slopes = slopes / sizes_of_causes[:, 0]
     squares = np.square(values - mean) + response.spread
-    variance = max(float(squares.mean()), 2.0 * VARIANCE_FLOOR)
+    variance = max(float(squares.mean()), LEAST_VARIANCE)
     rank = sizes.size
     if n < LEAST_ROWS * (rank + 2):
         return LinearFit(mean, variance, math.inf, slopes)

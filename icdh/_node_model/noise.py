@@ -6,9 +6,11 @@
 - "free": n times the negentropy, by which an unconstrained density beats the Gaussian.
 - "auto": the largest of these gains. A free density then costs three standard deviations of its gain on Gaussian
   samples: a graph has many variables, and the error of the estimate alone would make one of them choose "free".
-  While a graph is sought, other noise than the Gaussian costs `PRICE` for each observation, too. Where Gaussian noise
-  passes a curve, such as a tanh, residuals in the wrong direction gain a little, and so little must not turn arrows.
-  Laplace noise gains 0.07 nats an observation, uniform noise 0.18.
+
+A search begins with Gaussian noise. Where such noise passes a curve, a tanh for instance, residuals of the wrong
+direction gain a little from another distribution, and so little must not turn arrows. So the noise stays another one
+only where more than half of the variables of the graph found by it gain `MOST` nats an observation, or all a little
+more than half of that. Laplace noise gains 0.07 nats an observation, uniform noise 0.18.
 
 `fit_noise` fits the density that a model then holds. In a free one (`icdh._node_model.noise_density`) the logarithms of
 the shares p_b of bins maximise the Poisson likelihood of the counts in the bins less a penalty of their second
@@ -32,7 +34,8 @@ from icdh._node_model.noise_density import Free, Gaussian, Noise, Student, bins_
 from icdh._utils.arrays import Floats
 from icdh._utils.entropy import negentropy, negentropy_deviation
 
-PRICE = 0.008  # nats an observation; at 0.005 noise through a tanh still turns arrows
+MOST = 0.04  # nats an observation that one variable counts for: a few do not decide
+LEAST = 0.0205  # nats an observation, in the mean of all variables
 DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 LIGHTEST = Student(20.0, math.sqrt(18.0 / 20.0))  # of unit variance; a far row is improbable, not impossible
     20.0, math.sqrt(18.0 / 20.0)
@@ -41,7 +44,7 @@ MOST_BINS = 128  # of a free density; finer ones are smoothed away
 PENALTIES = np.exp(np.arange(10.0, -2.5, -1.0))
 
 
-def noise_gain(samples: Sequence[Floats], noise: str, price: float = 0.0) -> tuple[float, str]:
+def noise_gain(samples: Sequence[Floats], noise: str) -> tuple[float, str]:
     """Return the gain of a noise distribution over the Gaussian, in nats, and its name.
 
     Parameters
@@ -50,8 +53,6 @@ def noise_gain(samples: Sequence[Floats], noise: str, price: float = 0.0) -> tup
         Standardised residuals; several where values are spread over cells. The gain is their mean.
     noise : {"auto", "gaussian", "student", "free"}
         The distribution.
-    price : float
-        What "auto" takes for any other noise than the Gaussian, in nats an observation.
 
     Returns
     -------
@@ -66,13 +67,18 @@ def noise_gain(samples: Sequence[Floats], noise: str, price: float = 0.0) -> tup
     free = n * float(np.mean([negentropy(sample) for sample in samples]))
     if noise == "free":
         return free, "free"
-    gains = {"gaussian": 0.0, "student": student_gain(samples[0]) - n * price, "free": free - free_cost(n) - n * price}
+    gains = {"gaussian": 0.0, "student": student_gain(samples[0]), "free": free - cost_of("free", n)}
     best = max(gains, key=lambda name: gains[name])
     return gains[best], best
 
 
+def cost_of(name: str, n: int) -> float:
+    """Return the nats that a distribution of n residuals must earn before "auto" prefers it to a Gaussian."""
+    return {"gaussian": 0.0, "student": 0.5 * math.log(n), "free": free_cost(n)}[name]
+
+
 def free_cost(n: int) -> float:
-    """Return the nats that a free density of n residuals must earn before "auto" prefers it to a Gaussian."""
+    """Return what a free density must earn."""
     return 3.0 * n * negentropy_deviation(n)  # three standard deviations
 
 
@@ -96,7 +102,7 @@ def student_fit(e: Floats) -> tuple[float, float, float]:
     constant = gammaln(0.5 * (dof + 1.0)) - gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof * scale2)
     likelihood = (n * constant - tails)[:, 0]
     best = int(np.argmax(likelihood))
-    gain = float(likelihood[best] - gaussian - 0.5 * np.log(n))
+    gain = float(likelihood[best] - gaussian - cost_of("student", n))
     return gain, DEGREES_OF_FREEDOM[best], float(np.sqrt(scales[best]))
 
 

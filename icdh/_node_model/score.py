@@ -28,6 +28,7 @@ from icdh._node_model.additive import AdditiveModels
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import COLD, TUNING, Families, Family, Start
 from icdh._node_model.mean_and_spread import mean_and_spread_losses
+from icdh._node_model.noise import LEAST, MOST
 from icdh._node_model.pair_estimates import Pair, misfit, pair_gains
 from icdh._node_model.screening import LinearGains
 from icdh._utils.arrays import Floats
@@ -430,18 +431,30 @@ class FamilyScore:
 
         A wrong graph and too few hidden units leave structure in the residuals, and that looks like heavy tails. So the
         choice comes last, and a few residuals that are not Gaussian do not decide it. On tables of Gaussian noise
-        nearly always one variable of ten or none has such residuals, on tables of Laplace noise eight or nine.
+        nearly always one variable of ten or none has such residuals, on tables of Laplace noise eight or nine. The
+        graph found by other noise has to bear the choice out (`revoke_noise`); this one has to by half.
         """
         self(families)
         self._restart_large(families)
         if self.noise == self.wanted_noise:
             return False
-        continuous = [family for family in families if self.families.responses[family[0]].density is not None]
-        denials = [self.families.denies_gaussian_noise(family, self.fit_of(family)) for family in continuous]
-        if not any(denials) or np.mean(denials) <= TUNING.few_denials:
+        if self._gain_over_gaussian(families) < 0.5 * LEAST:
             return False
         self.noise = "auto"
         return True
+
+    def revoke_noise(self, families: Sequence[Family]) -> bool:
+        """Return to Gaussian noise if another gains little in the graph found by it; return whether scores changed."""
+        if not self.wanted_noise == self.noise == "auto" or self._gain_over_gaussian(families) >= LEAST:
+            return False
+        self.noise = "gaussian"
+        return True
+
+    def _gain_over_gaussian(self, families: Sequence[Family]) -> float:
+        """Return the mean gain of continuous variables by other noise, in nats an observation, each held to `MOST`."""
+        continuous = [family for family in families if self.families.responses[family[0]].density is not None]
+        gains = [self.families.gain_over_gaussian(family, self.fit_of(family)) for family in continuous]
+        return float(np.minimum(gains or [0.0], MOST).mean())
 
     def describes_well(self, family: Family) -> bool:
         """Return whether a number has enough hidden units, and noise above the floor of the variance.

@@ -42,7 +42,7 @@ from icdh._utils.arrays import Floats, Integers
 
 MOST_DEVIATIONS = 4.0  # values beyond are held there: third and fourth moments of heavy tails are a few rows
 LEAST_APART = 1e-4  # share of the variance of two variables' difference below which neither tells anything
-RIDGE = 1e-9  # added to the variances of causes, which are one: collinear causes share their effect
+RIDGE = 1e-12  # added to the variances of causes, which are one: collinear causes share their effect
 Joint = tuple[Integers, int, float]
 
 

@@ -76,6 +76,10 @@ class FamilyScores(Protocol):
         """Choose the noise distribution, given the families of the best graph; return whether scores changed."""
         return False
 
+    def revoke_noise(self, families: Sequence[Family]) -> bool:
+        """Take the choice back if the best graph found by it does not bear it out; return whether scores changed."""
+        return False
+
     def pair_gains(self, families: Sequence[Family]) -> Sequence[Pair]:
         """Return two further parents each that may gain together, given the families of a graph, the best first."""
         return ()
@@ -179,6 +183,13 @@ class Climber:
         if changed:
             self._forget()
         return changed
+
+    def revoke_noise(self, graph: Graph) -> bool:
+        """Take the choice of the noise back if the families of a graph do not bear it out; return whether it was."""
+        revoked = self.scores.revoke_noise(list(enumerate(graph)))
+        if revoked:
+            self._forget()
+        return revoked
 
     def _forget(self) -> None:
         self._up_to_date.clear()

@@ -6,7 +6,8 @@ climb goes on while the node gets no other parent, then freely, and the outcome 
 effects are joined becomes the effect of all its neighbours, too, where that may be better, and pairs of causes that
 tell something of a node only together become its causes. Then the families of the
 graph are polished, and the climb goes on. Last, the noise distribution is chosen. If that changes the scores, the
-search goes on from the graph at hand, or from the end of a new climb from the beginning, if that is better.
+search goes on from the graph at hand, or from the end of a new climb from the beginning, if that is better. If the
+graph found so does not bear the choice out, it is taken back, and the graph from before stays.
 """
 
 from collections.abc import Callable, Iterable
@@ -242,8 +243,12 @@ def greedy_search(
             search.climb_from(other)
         if start is None or escapes:
             search.escape()
+        before = search.graph, list(search.moves)
         while start is None and search.choose_noise(start_of_noise):
             search.escape()
+        if climber.revoke_noise(search.graph):
+            search.graph, search.moves = before
+            search.climb(search.graph)
 
     return search.result_of(run)
 

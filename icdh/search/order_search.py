@@ -52,16 +52,16 @@ def search_orders(
     max_parents : int
         The most parents of a variable, unless more are required.
     n_swaps : int
-        How often to go on from the best order with a few variables swapped.
+        How often in a row to go on in vain from the best order with a few variables swapped.
     most_at_once : int
         The most parents that a variable begins with in the end.
     """
     search, rng = _Orders(gains, rules, max_parents), np.random.default_rng(0)
     best = search.improved(search.along(causes_first(start), start))
-    for _ in range(n_swaps):
+    in_vain = 0
+    while in_vain < n_swaps:
         end = search.improved(search.along(search.swapped(best.order, rng), best.parents))
-        if end.score < best.score - MIN_GAIN:
-            best = end
+        best, in_vain = (end, 0) if end.score < best.score - MIN_GAIN else (best, in_vain + 1)
     return search.improved(search.shrunk(best, most_at_once)).parents if most_at_once else best.parents
 
 

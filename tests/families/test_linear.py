@@ -6,7 +6,7 @@ from helpers import all_graphs, family_evidence, scores_of_columns, standardised
 from naive import linear_evidence, table_evidence
 from support.families import (
     LEAST_ROWS,
-    VARIANCE_FLOOR,
+    LEAST_VARIANCE,
     GaussianResponse,
     LinearGains,
     TableGains,
@@ -120,11 +120,11 @@ def test_gains_of_further_and_of_fewer_causes_are_the_differences_of_scores(mask
 def test_below_the_floor_of_the_variance_gains_are_still_the_differences_of_scores():
     """A further cause explains what is left of a determined effect; the floor stays, the squares fall."""
     x, z, e = np.random.default_rng(0).normal(size=(3, N))
-    values = standardised(x, z, x + 2e-3 * z + 1e-3 * e)
+    values = standardised(x, z, x + 2e-5 * z + 1e-5 * e)
     families = family_evidence(values).families
     gains, both = LinearGains(families), (0, 1)
     own, further = (families.linear_score((2, parents), "gaussian") for parents in ((0,), both))
-    assert fit_linear(values[:1], families.responses[2]).variance == 2.0 * VARIANCE_FLOOR
+    assert fit_linear(values[:1], families.responses[2]).variance == LEAST_VARIANCE
     assert gains(2, (0,))[1] == pytest.approx(own - further, abs=1e-4)
     assert gains(2, both)[1] == pytest.approx(further - own, abs=1e-4)
     assert abs(own - further) > 1.0
@@ -154,9 +154,19 @@ def test_with_few_rows_for_each_weight_there_is_no_linear_model():
     assert LinearGains(family_evidence(too_few).families)(2, (0,))[1] == -np.inf
 
 
-def test_a_variable_that_its_causes_determine_has_the_least_variance_of_a_network():
+def test_a_variable_that_its_causes_determine_has_the_least_variance():
     x = np.random.default_rng(9).normal(size=(2, N))
-    assert evidence(x, x[0] + x[1]) > 0.5 * N * np.log(2.0 * VARIANCE_FLOOR)
+    assert evidence(x, x[0] + x[1]) > 0.5 * N * np.log(LEAST_VARIANCE)
+
+
+def test_noise_of_a_thousandth_of_the_spread_tells_which_linear_models_hold():
+    """A network's variance has a floor; by that floor the graph with an effect among the causes was better."""
+    x, z, e = np.random.default_rng(1).normal(size=(3, N))
+    values = standardised(x, z, x + 2e-3 * z + 1e-3 * e)
+    families = family_evidence(values).families
+    found = fit_linear(values[:2], families.responses[2]).variance
+    assert found == pytest.approx(1e-6 * np.var(e) / np.var(x), rel=0.05)
+    assert LinearGains(families)(2, (0,))[1] > 0.5 * N
 
 
 def test_the_score_of_a_family_is_that_of_its_best_model():

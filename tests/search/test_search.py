@@ -245,6 +245,23 @@ def test_the_search_goes_on_when_the_graph_it_found_changed_the_scores(method):
     assert scores.seen[-1] == list(enumerate(((), (), (3,), ())))
 
 
+def test_a_choice_that_is_taken_back_leaves_the_graph_from_before():
+    before = per_parent(5.0) | {(0, (1,)): -20.0}
+    table = Changing(before, per_parent(5.0) | {(2, (3,)): -20.0}, "choose_noise")
+    told = []
+
+    def revoke(families):
+        told.append(list(families))
+        table.scores = before
+        return True
+
+    table.revoke_noise = revoke
+    found = greedy_search(table, free(N))
+    assert told == [list(enumerate(((), (), (3,), ())))]
+    assert found.graph == ((1,), (), (), ())
+    assert [(move.kind, move.cause, move.effect) for move in found.moves] == [("insert", 1, 0)]
+
+
 def test_scores_settle_only_where_no_escape_is_left():
     scores = trapped(-2.0, -1.0, -10.0)
     table = Changing(scores, scores, "choose_noise")

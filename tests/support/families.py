@@ -12,6 +12,7 @@ from icdh._node_model import (
 )
 from icdh._node_model._descent_kernels import node_fit, node_gradient, quasi_newton_steps, scoring_steps
 from icdh._node_model._kernels import VARIANCE_FLOOR, add_products_of_features
+from icdh._node_model._linear_kernels import LEAST_VARIANCE
 from icdh._node_model._outputs_kernels import _fill_between, fill_dispersion_information, ordinal_terms
 from icdh._node_model.additive import TUNING as ADDITIVE_TUNING
 from icdh._node_model.additive import AdditiveModels, AdditivePredictor, Splines
@@ -38,7 +39,7 @@ from icdh._node_model.network import (
     node_outputs,
     with_twice_the_units,
 )
-from icdh._node_model.noise import PRICE, free_cost, noise_gain, student_gain
+from icdh._node_model.noise import free_cost, noise_gain, student_gain
 from icdh._node_model.ordinal import LevelLaw, OrdinalResponse
 from icdh._node_model.pair_estimates import TUNING as PAIR_TUNING
 from icdh._node_model.pair_estimates import misfit, pair_gains
