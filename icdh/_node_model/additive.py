@@ -162,7 +162,7 @@ class AdditivePredictor:
         mean = np.full(x.shape[1], self.intercept)
         for curve, row in zip(self.curves, x, strict=True):
             mean += curve.at(row)
-        return np.array([mean, np.full(mean.size, math.log(self.variance - VARIANCE_FLOOR))])
+        return np.array([mean, np.full(mean.size, math.log(max(self.variance - VARIANCE_FLOOR, VARIANCE_FLOOR)))])
 
     def in_original_signs(self, signs: Floats, sign: float, law: Law) -> "AdditivePredictor":
         """Return the predictor of ``sign * y`` given ``signs * x``, when this one is of y given x."""
