@@ -47,7 +47,7 @@ class Tuning:
     """
 
     long_table: int = 20_000  # observations of which all are fitted only to the graph found
-    few_rows: int = 2500  # of them that a search sees first, from which one on ``subsample`` goes on: half of the time
+    few_rows: int = 2500  # that a search of more than twice as many sees first: half of the time
     subsample: int = 10_000  # on 3000, errors at 10^5 rise from 2 to 7 in three tables
     doubtful: float = 0.05  # nats an observation: an edge that gains less may be misfit
     short_table: int = 1500  # observations up to which ``search_units`` do; in longer tables misfit looks like edges
@@ -319,10 +319,10 @@ class GraphSearch:
         return most_asked_for(evidences, rows.size)
 
     def _greedy(self, columns: Columns) -> tuple[FamilyScore, SearchResult]:
-        """Search greedily; a long table on a few of its rows, and on from that graph on a larger subsample."""
+        """Search greedily, on a few rows if there are twice as many, and on from that graph on all, or a subsample."""
         scores = family_evidence(self.settings, columns, self.table, self.seed, self.clock)
         families = scores.families
-        if families is families.whole:
+        if families.n_observations <= 2 * TUNING.few_rows:
             return scores, self._searched(scores)
         few = scores.on(families.whole.subsample(TUNING.few_rows), self.clock)
         found = self._searched(few)

@@ -94,6 +94,19 @@ def test_time_that_is_over_ends_the_search_on_few_rows_too(data):
     assert model.adjacency_matrix_.shape == (5, 5)
 
 
+@pytest.mark.parametrize(("few_rows", "sizes"), [(500, {500, 1500}), (750, {1500})])
+def test_a_search_of_more_than_twice_as_many_rows_begins_on_few_and_ends_on_all(
+    data, monkeypatch, fits, few_rows, sizes
+):
+    monkeypatch.setattr(graph_search, "TUNING", replace(graph_search.TUNING, few_rows=few_rows))
+    model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X)
+    assert {x.shape[1] for (x, _), _ in fits} == sizes
+    found = model.found_graph()
+    assert found.whole is None
+    assert (found.scores.families.counts() == 1500).all()
+    assert replayed(model.history_, 5) == parents_of(model)
+
+
 def test_a_search_goes_on_from_what_another_found(data):
     scores = evidence_of(data.X)
     found = greedy_search(scores, free(5))
