@@ -188,7 +188,8 @@ class Free(Noise):
     @cached_property
     def _edges(self) -> Floats:
         """The distribution function at the edges of the bins, shape (B + 1,)."""
-        return np.append(0.0, np.cumsum(self.shares)) / self.shares.sum()
+        edges = np.append(0.0, np.cumsum(self.shares))
+        return edges / edges[-1]  # the sum by itself may differ in its last digit, and quantiles near one be infinite
 
     @property
     def _places(self) -> Floats:

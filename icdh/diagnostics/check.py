@@ -156,6 +156,6 @@ def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residu
     on, rejected = None if variable is None else names[variable], test.p_value < LEVEL
     meaning = MEANING[strongest].format(printable(on)) if rejected else ""
     if rejected and residual.misfit > FAMILIES.failed:  # what depends on others may be what is left of the causes
-        meaning = NOT_DESCRIBED.format(", ".join(printable(names[k]) for k in np.flatnonzero(causes_of)))
+        meaning = NOT_DESCRIBED.format(", ".join(printable(names[k]) for k in np.flatnonzero(causes_of).tolist()))
     seen = float(residual.seen.mean()) if residual.seen.size else 0.0
     return NodeCheck(names[node], test.p_value, causes, mean, others, on, rejected, residual.noise, meaning, seen)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import kstest, norm, t
-from support.families import noise_gain, student_gain
+from support.families import Free, Student, noise_gain, student_gain
 from support.utils import GAUSSIAN_ENTROPY, entropy, negentropy, spread_ties, vasicek_entropy, without_ties
 
 
@@ -109,3 +109,13 @@ def test_fixed_distributions_are_worth_what_they_are():
         assert noise_gain([e], name) == (0.0, name)
     worth = 300 * (negentropy(e) + negentropy(other)) / 2
     assert noise_gain([e, other], "free") == (pytest.approx(worth), "free")
+
+
+def test_quantiles_of_a_free_density_are_finite_short_of_one():
+    """The sum of shares and their running sum differ in the last digit."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        shares = rng.dirichlet(np.ones(68))
+        density = Free(Student(3.0, 0.7), shares)
+        assert np.isfinite(density.quantile(np.array([1e-15, 0.5, 1.0 - 5e-16]))).all()
+        assert np.isfinite(density.deviation)
