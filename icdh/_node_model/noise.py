@@ -38,8 +38,6 @@ MOST = 0.04  # nats an observation that one variable counts for: a few do not de
 LEAST = 0.0205  # nats an observation, in the mean of all variables
 DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 LIGHTEST = Student(20.0, math.sqrt(18.0 / 20.0))  # of unit variance; a far row is improbable, not impossible
-    20.0, math.sqrt(18.0 / 20.0)
-)  # of unit variance; its tails make a far row improbable, not impossible
 MOST_BINS = 128  # of a free density; finer ones are smoothed away
 PENALTIES = np.exp(np.arange(10.0, -2.5, -1.0))
 
