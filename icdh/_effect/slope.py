@@ -111,14 +111,14 @@ class Slope:
 
     def _fit(self, terms: Floats) -> _Fit:
         y, (d, used), groups = self._effect, self._residuals(terms), self.sample.groups
-        inverse = np.linalg.pinv(d.T @ d, hermitian=True)
+        inverse = np.asarray(np.linalg.pinv(d.T @ d, hermitian=True), dtype=np.float64)
         theta = inverse @ (d.T @ y)
         left = y - d @ theta
         influence = (d * left[:, np.newaxis]) @ inverse
         covariances, effective = sandwich(influence, ((d @ inverse) * d).sum(axis=1), groups)
         covariances = covariances * (y.size / max(y.size - used, 1.0))
         degrees, squares = max(effective - len(theta), 1.0), float(np.square(left).mean())
-        return _Fit(theta, covariances, np.asarray(inverse * y.size), degrees, effective, squares, influence, d[:, 0])
+        return _Fit(theta, covariances, inverse * y.size, degrees, effective, squares, influence, d[:, 0])
 
     @cached_property
     def _line(self) -> _Fit:

@@ -128,6 +128,7 @@ def scores_of_families(problem: Problem, edge_cost: float, random_state: int) ->
         rules=problem.rules,
         kinds=["continuous"] * N,
         n_categories=[0] * N,
+        of_counts=np.tile([0.0, 1.0], (N, 1)),
         signs=np.ones(N),
         baseline=None,
         related=None,

@@ -14,7 +14,7 @@ Dunn, Smyth: "Randomized quantile residuals", J. Computational and Graphical Sta
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from icdh._utils.arrays import Floats, Integers, Mask
 SAME = 1e-6  # standard deviations of a column within which a value is a point mass: searches see single precision
 N_NODES = 20  # of a quadrature; further ones are where the distribution function is one
 FARTHEST = 1e-4  # place of the last quantile in it: Student's t may have no variance
+NumberLaw = TypeVar("NumberLaw", bound="NormalLaw")
 EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
 
 
@@ -232,7 +233,7 @@ class NormalLaw(Law):
         """The law itself."""
         return self
 
-    def with_noise(self, noise: Noise) -> "NormalLaw":
+    def with_noise(self: NumberLaw, noise: Noise) -> NumberLaw:
         """Return the law under another distribution of E."""
         return replace(self, errors=noise)
 
@@ -244,7 +245,7 @@ class NormalLaw(Law):
         """Return the distribution function at observed values."""
         return self.errors.distribution(self.noise(observed, outputs))
 
-    def turned(self) -> "NormalLaw":
+    def turned(self: NumberLaw) -> NumberLaw:
         """Return the law of minus the variable."""
         return replace(self, errors=self.errors.turned())
 

@@ -147,7 +147,7 @@ def _fit_free(residuals: Floats, reference: Noise) -> Free:
 
 def _smoothed(counts: Floats, log_means: Floats, penalty: Floats) -> tuple[Floats, float]:
     """Return the penalised logarithms of Poisson means, and the log-determinant of the curvature; penalty as bands."""
-    precision = penalty.copy()
+    precision = factor = penalty.copy()
     for _ in range(50):
         means = np.exp(log_means)
         precision[2] = penalty[2] + means

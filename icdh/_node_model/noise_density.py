@@ -188,17 +188,22 @@ class Free(Noise):
     @cached_property
     def _edges(self) -> Floats:
         """The distribution function at the edges of the bins, shape (B + 1,)."""
-        edges = np.append(0.0, np.cumsum(self.shares))
-        return edges / edges[-1]  # the sum by itself may differ in its last digit, and quantiles near one be infinite
+        edges: Floats = np.append(0.0, np.cumsum(self.shares))
+        edges /= edges[-1]
+        return edges  # the sum by itself may differ in its last digit, and quantiles near one be infinite
 
     @property
     def _places(self) -> Floats:
         """The edges of the bins, places of the reference, shape (B + 1,)."""
         return np.linspace(0.0, 1.0, self.shares.size + 1)
 
-    @cached_property
+    @property
     def deviation(self) -> float:
         """Its standard deviation, or one."""
+        return self._deviation
+
+    @cached_property
+    def _deviation(self) -> float:
         if isinstance(self.reference, Student) and self.reference.degrees <= HEAVIEST:
             return self.reference.deviation
         values, weights = self.at_places()

@@ -62,10 +62,11 @@ class Transform:
         low, high = self._inner(np.array([self.low, self.high])).tolist()
         beyond = np.maximum(z - high, 0.0) / self._slopes[1]
         if self.kind == "log":
-            return np.exp(np.minimum(z, high)) + self.low - self.parameter + beyond
+            within: Floats = np.exp(np.minimum(z, high)) + self.low - self.parameter
+            return within + beyond
         inside = np.clip(z, low, high)
         power, size = self.parameter, np.abs(inside)
-        values = np.where(inside >= 0.0, _root(size, power), -_root(size, 2.0 - power))
+        values: Floats = np.where(inside >= 0.0, _root(size, power), -_root(size, 2.0 - power))
         return values + beyond + np.minimum(z - low, 0.0) / self._slopes[0]
 
     def log_slope(self, x: Floats) -> Floats:

@@ -143,7 +143,8 @@ def test_a_linear_winner_is_least_squares():
     linear = AdditivePredictor.linear(np.arange(2), np.ones(2, int), fit_linear(x, GaussianResponse.exact(y)), x)
     solution, *_ = np.linalg.lstsq(np.column_stack([np.ones(300), x.T]), y, rcond=None)
     np.testing.assert_allclose([linear.intercept, *(curve.slope for curve in linear.curves)], solution, rtol=1e-9)
-    np.testing.assert_allclose(linear.at_zero(1).intercept, linear.intercept)
+    held = linear.held(np.array([True, False]), np.array([0.0, 2.0]))
+    assert held.intercept == pytest.approx(linear.intercept + 2.0 * linear.curves[1].slope)
 
 
 def test_a_model_with_additive_families_predicts():

@@ -297,10 +297,11 @@ def test_parquet_files_with_columns_of_text(tmp_path):
     assert read_table(tmp_path / "t.parquet", gaps=True, categorical=()).values.tolist() == [[1.0, "x"], [2.0, None]]
 
 
-def test_inputs_held_at_zero_leave_the_rows_of_labels_beside_them():
+def test_inputs_held_at_a_value_leave_the_rows_of_labels_beside_them():
     rng = np.random.default_rng(7)
     network = NodeNetwork(np.array([1, 3, 0]), np.array([3, 1, 1]), rng.normal(size=n_weights(5, UNITS)), UNITS)
     conditional = Conditional(network, GaussianLaw())
     values = np.vstack([rng.normal(size=6), np.arange(6) % 3, rng.normal(size=6)])
-    expected = conditional.mean_and_scale(np.vstack([values, np.zeros((1, 6))]))
-    assert_allclose(Conditional(network.at_zero(3), GaussianLaw()).mean_and_scale(values), expected)
+    expected = conditional.mean_and_scale(np.vstack([values, np.full((1, 6), 0.7)]))
+    held = network.held(np.array([True, False, True]), np.array([0.0, 0.7, 0.0]))
+    assert_allclose(Conditional(held, GaussianLaw()).mean_and_scale(values), expected)

@@ -52,7 +52,8 @@ ROOMS = {
     "files": "text < sheet columns foreign < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (
-        "imputation data_warnings < base < arranged < graph_search < last_stage refit readings < two_phase_fit < icdh hnm_search"
+        "imputation data_warnings < base < arranged < graph_search < last_stage refit readings < two_phase_fit < icdh "
+        "hnm_search"
     ),
     "_effect": "splines covariates result < sample < average mixture slope < answer",
     "diagnostics": "_kernels track_record < result residuals < independence < check",
