@@ -60,14 +60,15 @@ class Transform:
         if self.kind == "none":
             return z
         low, high = self._inner(np.array([self.low, self.high])).tolist()
-        beyond = np.maximum(z - high, 0.0) / self._slopes[1]
+        beyond: Floats = np.maximum(z - high, 0.0) / self._slopes[1]
         if self.kind == "log":
-            within: Floats = np.exp(np.minimum(z, high)) + self.low - self.parameter
-            return within + beyond
+            beyond += np.exp(np.minimum(z, high)) + self.low - self.parameter
+            return beyond
         inside = np.clip(z, low, high)
         power, size = self.parameter, np.abs(inside)
         values: Floats = np.where(inside >= 0.0, _root(size, power), -_root(size, 2.0 - power))
-        return values + beyond + np.minimum(z - low, 0.0) / self._slopes[0]
+        below: Floats = np.minimum(z - low, 0.0) / self._slopes[0]
+        return values + beyond + below
 
     def log_slope(self, x: Floats) -> Floats:
         """Return the logarithm of the derivative."""

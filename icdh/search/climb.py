@@ -300,8 +300,3 @@ def first_largest(values: Floats, count: int, tie: float) -> Integers:
         places.append(int(np.argmax(left >= left.max() - tie)))
         left[places[-1]] = -np.inf
     return np.array(places, dtype=np.int64)
-
-
-def first_least(values: Sequence[float] | Floats) -> int:
-    """Return the place of the least value; of values that are equal but for rounding, the first."""
-    return int(np.argmax(np.asarray(values) <= np.min(values) + MIN_GAIN))
