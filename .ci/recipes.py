@@ -11,7 +11,8 @@ from pathlib import Path
 from textwrap import dedent
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "other_libraries.rst"
-MODULES = {"gcastle": "castle", "DoWhy": "dowhy", "causal-learn": "causallearn"}  # others are called as they are
+# Others are imported by the name they have.
+MODULES = {"scikit-learn": "sklearn", "gcastle": "castle", "DoWhy": "dowhy", "causal-learn": "causallearn"}
 
 
 def recipes():

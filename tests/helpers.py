@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from contextlib import redirect_stderr
@@ -10,6 +11,7 @@ from dataclasses import fields
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from textwrap import dedent
 
 import naive
 import numpy as np
@@ -53,6 +55,18 @@ def without_progress(error):
     if isinstance(error, bytes):
         return re.sub(lines.encode(), b"", error, flags=re.MULTILINE)
     return re.sub(lines, "", error, flags=re.MULTILINE)
+
+
+def assert_prints(text, printed):
+    """Run the commands of an example and compare what they print: words and edges to the letter, numbers to one."""
+    lines, number = dedent(text).splitlines(), r"-?\d+\.\d+"
+    shown = [line for line in lines if not line.startswith("$ ")]
+    found = "".join(printed(*shlex.split(line)[2:]) for line in lines if line.startswith("$ ")).splitlines()
+    words, other = ([re.sub(r" +", " ", re.sub(number, "#", line)) for line in own] for own in (found, shown))
+    assert words == other
+    np.testing.assert_allclose(
+        *([float(n) for n in re.findall(number, "\n".join(own))] for own in (found, shown)), atol=1
+    )
 
 
 class Unhurried:

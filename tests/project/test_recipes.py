@@ -19,8 +19,8 @@ def test_a_recipe_works(library, block):
 
 def test_the_page_has_a_recipe_and_an_orientation_for_each_library():
     recipes, matrices = (
-        ["networkx", "pgmpy", "DoWhy", "gcastle", "causal-learn"],
+        ["scikit-learn", "networkx", "pgmpy", "DoWhy", "gcastle", "causal-learn"],
         ["gcastle", "dagma", "lingam", "causal-learn"],
     )
     assert [library for library, _ in RECIPES] == recipes + matrices
-    assert all(4 <= len([line for line in block.splitlines() if line.strip()]) <= 10 for _, block in RECIPES[1:5])
+    assert all(4 <= len([line for line in block.splitlines() if line.strip()]) <= 10 for _, block in RECIPES[2:6])
