@@ -43,9 +43,9 @@ def acyclicity(A: TableLike) -> tuple[float, Floats]:
 
     Notes
     -----
-    All entries of A∘A are non-negative, so exp(A∘A) - I is summed without cancellation and h keeps its relative
-    accuracy however close to zero it is. Where h exceeds 1e100 it is continued linearly along the ray through A∘A:
-    with r = sum(A∘A) > R = 230, h(A∘A) becomes (r / R) h(R A∘A / r). There, weights beyond ±1e20 count as ±1e20. That
+    All entries of A∘A are non-negative, so exp(A∘A) - I is summed without cancellation. So h keeps its relative
+    accuracy, however close to zero it is. Where h exceeds 1e100 it is continued linearly along the ray through A∘A.
+    With r = sum(A∘A) > R = 230, h(A∘A) becomes (r / R) h(R A∘A / r). There, weights beyond ±1e20 count as ±1e20. That
     value and its gradient are finite, and keep h = 0 for DAGs only.
 
     References

@@ -132,8 +132,8 @@ def forbidden_mask(forbidden_edges: ArrayLike | None, names: Sequence[Hashable])
 class Knowledge:
     """Background knowledge about a causal graph, stated before any data are seen.
 
-    A variable is named by its label, by its index, or, with others, by a pattern in which ``*`` stands for any
-    characters, ``?`` for one and ``[ab]`` for one of several. A label that is also a pattern means the label.
+    A variable is named by its label or by its index. A pattern names several: ``*`` stands for any characters, ``?``
+    for one and ``[ab]`` for one of several. A label that is also a pattern means the label.
 
     Parameters
     ----------

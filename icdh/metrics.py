@@ -177,8 +177,8 @@ def shd_curve(estimate: object, truth: object, thresholds: ArrayLike, *, undirec
     Parameters
     ----------
     estimate : array_like, shape (N, N), or DataFrame, or networkx graph
-        The weighted estimate. An edge stays while its absolute weight is at least the threshold; whatever cycles are
-        left stay too, two opposite edges counting as an undirected one.
+        The weighted estimate. An edge stays while its absolute weight is at least the threshold. Cycles that are left
+        stay, too. Two opposite edges count as an undirected one.
     truth : array_like, shape (N, N), or DataFrame, or networkx graph
         The true graph.
     thresholds : array_like, shape (T,)
@@ -317,8 +317,8 @@ def sid(estimate: object, truth: object) -> int:
     Returns
     -------
     int
-        The number of ordered pairs of variables, at most N (N - 1), for which the effect of an intervention on i on j
-        would be inferred wrongly from the estimated graph.
+        The number of ordered pairs (i, j) of variables, at most N (N - 1). For these the effect on j of an intervention
+        on i would be inferred wrongly from the estimated graph.
 
     Raises
     ------
@@ -697,7 +697,7 @@ def truncated_auprc(estimate: object, truth: object) -> float:
     """Area under the precision-recall curve as published with the paper: without its ends, by trapezoids.
 
     The curve goes from the heaviest estimated edge to the lightest and is not extended to recall 0 or 1. So perfect
-    recovery of k edges, no two of the same weight, scores 1 - 1/k, and a binary estimate scores 0: compare these
+    recovery of k edges, no two of the same weight, scores 1 - 1/k, and a binary estimate scores 0. Compare these
     numbers with published ones only, and use `average_precision` for all else.
 
     Parameters

@@ -212,7 +212,7 @@ def initial_weights(X: TableLike, hidden_units: int, bias: bool, rng: np.random.
     Weights
         w1 is uniform in ±0.1 / (root mean square of the input), smaller for inputs in tiny units, zero on self-loops.
         All other weights are zero: Phase II finds w2 first. With intercepts, the range of w1 is ten times as wide and
-        hidden intercepts are uniform in ±1, because networks with small weights fit odd functions only.
+        hidden intercepts are uniform in ±1. Networks with small weights would fit odd functions only.
 
     Raises
     ------

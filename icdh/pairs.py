@@ -171,13 +171,12 @@ def causal_direction(
     Notes
     -----
     Confidences are not probabilities. Subsamples share most of their rows: the standard deviation across them is about
-    half of that across fresh tables. In 400 simulated pairs of 1000 rows without an identifiable direction
-    (independent, or linear with Gaussian noise), 31 % exceed a confidence of 2, 11 % exceed 4 and 3 % exceed 6.
+    half of that across fresh tables. 400 simulated pairs of 1000 rows had no identifiable direction (independent, or
+    linear with Gaussian noise). Of these 31 % exceed a confidence of 2, 11 % exceed 4 and 3 % exceed 6.
 
     With a point mass, or fewer than ten distinct values of a variable, the confidence is at most 1. Where a fifth of
     the effect's values were censored or set to zero, the verdict was wrong for 47 of 48 simulated pairs. Rounding to
-    fewer than ten values reversed many verdicts; rounding to ten or more makes a variable look neither like a cause
-    nor like an effect.
+    fewer than ten values reversed many verdicts. Rounding to ten or more favours neither direction.
 
     References
     ----------

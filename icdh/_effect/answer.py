@@ -67,17 +67,18 @@ def effect(
         The variables.
     adjust : sequence of str or int, "graph" or "posterior"
         The covariates: common causes of the two, measured before the cause was; none, ``[]``, in a randomised trial.
-        With ``model`` its graph tells which come after the cause. "graph" takes those that the graph of ``model`` asks
-        for; "posterior" averages over the graphs of `icdh.posterior`, adjusted for the causes of the cause in each.
+        With ``model`` its graph tells which come after the cause. "graph" takes those that the graph of ``model``
+        requires. "posterior" averages over the graphs of `icdh.posterior`, adjusted for the causes of the cause in
+        each.
     contrast : pair, optional
         The values that the cause is set from and to. By default 0 and 1, no and yes, or the reference label and each
-        other one; the effect of a number is that of each unit, and with ``contrast`` that of a step along its curve.
+        other one. The effect of a number is that of each unit. With ``contrast`` it is that of a step along its curve.
     target : {"all", "treated", "untreated"}
         Whose mean effect is estimated: that of all rows, or of those with the second or the first value of the
         contrast. Not of a number, nor with ``within``.
     within : str or int, sequence of these, or mapping from names to labels of rows, optional
         Columns of units, such as states and years, which are no variables: rows are compared within the units of each
-        (fixed effects), and rows of one unit of the first depend on one another, unless ``groups`` says which do.
+        (fixed effects). Rows of one unit of the first count as dependent, unless ``groups`` says which do.
     level : float
         The probability of the interval.
     groups : str, int or array_like, shape (M,), or tuple of these, optional

@@ -100,8 +100,8 @@ class Effect(Result):
     unadjusted : float
         The same number where nothing is adjusted for.
     bounds : tuple of float, or None
-        Where many rows have no counterpart: the ends between which the mean effect of all rows lies, with the interval
-        of those that have one, if the effect of the others may be any value seen.
+        Where many rows have no counterpart: the ends between which the mean effect of all rows lies. The effect of rows
+        without a counterpart may be any value seen. That of the others has its interval.
     curve : Curve or None
         That of a numeric cause.
     adjusted : tuple of str, or None

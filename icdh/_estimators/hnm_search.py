@@ -43,29 +43,29 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     ----------
     hidden_units : int or "auto", default "auto"
         Hidden units of every variable's network. "auto" starts with five and doubles them for the variables whose
-        evidence rises by that given the causes found so far: one to three of ten as a rule, those that are nearly
-        determined. The search goes up to ten units, on tables of more than 1500 rows to twenty; the graph found is
-        fitted with up to twenty. A variable that is best described by a sum of functions of one cause each is kept as
-        a network with twenty units for each cause.
+        evidence rises by that, given the causes found so far. As a rule these are one to three of ten, which are nearly
+        determined by their causes. The search goes up to ten units, on tables of more than 1500 rows to twenty; the
+        graph found is fitted with up to twenty. A variable that is best described by a sum of functions of one cause
+        each is kept as a network with twenty units for each cause.
     prior_precision : float, default 3.0
         Precision of the weights' prior, before it is adapted to each family.
     edge_penalty : float or "auto", default "auto"
         Nats that an edge must gain beyond its evidence: the prior over graphs. "auto" is 2 nats for up to ten columns
-        and 2 + log(N / 10) for N: among many columns one that is no cause looks like one by chance
-        (`icdh.search.moves`). Columns that do not vary do not count, contexts of unknown targets do.
+        and 2 + log(N / 10) for N (`icdh.search.moves`). Among many columns one that is no cause looks like one by
+        chance. Columns that do not vary do not count, contexts of unknown targets do.
     binary_effect_penalty : float, default 5.0
         Further nats that an edge from a number to a binary column must gain. A column of two values or categories is
-        a group (a sex, a treatment) more often than an outcome, and the evidence hardly tells the two apart. Of the
-        edges between columns of a natural order in 71 public tables, 62 % point forward with five nats and 56 %
-        without. With zero the evidence alone decides; with a very large number no binary column has a numeric cause,
-        as in the conditional Gaussian networks of Lauritzen and Wermuth. ``knowledge`` declares outcomes.
+        more often a group (a sex, a treatment) than an outcome. The evidence hardly tells the two apart. Of the edges
+        between columns of a natural order in 71 public tables, 62 % point forward with five nats and 56 % without. With
+        zero the evidence alone decides. With a very large number no binary column has a numeric cause, as in
+        conditional Gaussian networks (Lauritzen and Wermuth). ``knowledge`` declares outcomes.
     max_parents : int, default 20
-        The most causes of a variable. Eight are too few for dense graphs: of a linear one of 50 variables, some of
-        which have nine to eleven causes, 77 of 200 edges are wrong or missing then, and 8 of 200 with the default.
+        The most causes of a variable. Eight are too few for dense graphs. Take a linear one of 50 variables and 200
+        edges, where some have nine to eleven causes: eight leave 77 errors, the default 8.
     noise_distribution : {"auto", "gaussian", "student", "free"}, default "auto"
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
         ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless more than half of
-        the variables clearly gain by another given the causes found; then the evidence chooses one of the three for
+        the variables clearly gain by another given the causes found. Then the evidence chooses one of the three for
         every variable (`icdh._node_model.noise`). The fitted model then holds for every variable the density that its
         residuals ask for, be it the Gaussian.
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
@@ -78,18 +78,18 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         from zero on, such as visits), "ordinal" (few ordered values), "binary" or "categorical" (categories without an
         order). Other kinds are guessed, see ``kinds_``:
         columns of repeated text and pandas' categories are categorical, or ordinal if their categories are ordered.
-        As an effect a gridded column is spread over its cells, an ordinal one has a cumulative logit, so that no grid
-        decides an arrow, counts are negative binomial, and a categorical column has a softmax. As a cause a
-        categorical column is a set of indicators that enter and leave a family together.
+        As an effect a gridded column is spread over its cells, so that no grid decides an arrow. An ordinal one has a
+        cumulative logit, counts are negative binomial, and a categorical column has a softmax. As a cause a categorical
+        column is a set of indicators that enter and leave a family together.
     search : {"greedy", "exact"}, default "greedy"
-        How to search. "exact", for at most 22 variables, goes on from the greedy graph to the best of all graphs whose
-        families have at most three causes among eight candidates, or are those of the greedy graph with one cause more
-        or fewer; none has more than ``max_parents``. It is exact about the choice among these, given their fits: a fit
-        may end in a local minimum. Families whose residuals still depend on their own causes are fitted again first.
+        How to search. "exact", for at most 22 variables, goes on from the greedy graph to the best of many more. Their
+        families have at most three causes among eight candidates, or one cause more or fewer than in the greedy graph.
+        None has more than ``max_parents``. It is exact about the choice among these, given their fits: a fit may end in
+        a local minimum. Families whose residuals still depend on their own causes are fitted again first.
     hidden_causes : bool, default False
         Whether to look for hidden common causes: batches, seasons, general factors, treatments that nobody recorded.
-        Without it such a cause leaves false arrows between its children. A hidden cause adds a multiple of its value,
-        which is Gaussian, to every child in its own units: no transform of the columns is tried. It has three
+        Without it such a cause leaves false arrows between its children. A hidden cause is Gaussian and adds a multiple
+        of its value to every child, in the units of the child. No transform of the columns is tried. It has three
         children or more, all of them numbers, and no variable has two. What is found are causes of many children whose
         effects are linear. Hidden causes of two columns look like an arrow. Where effects are not linear few are found
         (`icdh._hidden_causes`).
@@ -98,7 +98,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         fit of the highest evidence is kept.
     max_seconds : float, optional
         The time limit of ``fit``, by the wall clock. When it is over, the best graph so far is kept, with a
-        ConvergenceWarning; on long tables, families without a fit are then fitted to 2000 rows.
+        ConvergenceWarning. On long tables, families without a fit are then fitted to 2000 rows.
     mean_or_spread : bool, default True
         Whether to weigh for every edge if the cause acts on the mean of its effect, on its spread, or on both
         (`icdh.StructuralModel.edge_list`). It takes about a tenth of the time of a fit.
@@ -141,16 +141,16 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     causal_order_ : list of int
         The variables, causes before effects.
     history_ : list of icdh.search.Move
-        The moves from the graph of required edges, by default the empty one, to the one found, with the gain of each
-        in nats at the time of the move, of the rows that were searched then. Conditions of unknown targets are
+        The moves from the graph of required edges, by default the empty one, to the one found. Each has its gain in
+        nats, at the time of the move and of the rows that were searched then. Conditions of unknown targets are
         numbered from N on.
     edge_penalty_ : float
         The nats that every edge had to gain: ``edge_penalty``, or what "auto" came to.
     evidence_ : float
         The log evidence of the graph in nats, without a constant that all graphs share, minus the penalties of edges.
-        Fits end in local minima, so it depends on the path of the search and on ``random_state``, too: fitted anew from
-        other initial weights one graph of ten to fifty columns has a hundred nats more or less. A smaller difference
-        between two fits does not say which of their graphs is better.
+        Fits end in local minima, so it depends on the path of the search and on ``random_state``, too. Fitted anew from
+        other initial weights, a graph of ten to fifty columns has up to a hundred nats more or less. A smaller
+        difference between two fits does not say which of their graphs is better.
     noise_distribution_ : str
         "gaussian", "student" or "free" if all numbers have that noise in the fitted model, else "mixed".
     column_transform_ : str
@@ -172,8 +172,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     edge_strength_ : ndarray, shape (N, N)
         The strength of every edge found, in nats: by how much the score of the effect rises without the cause. It
         includes the edges that ``min_strength`` and ``max_edges`` remove. Graphs of a table of more than 20,000 rows
-        are compared on 10,000 of them, evenly spread, so their edges have the strength that these rows give. All rows
-        may then change the causes of variables without misfit; edges to these have the strength that all rows give.
+        are compared on 10,000 of them, evenly spread. The strength of an edge is that in these rows. All rows may then
+        change the causes of variables without misfit; edges to these have the strength that all rows give.
     hidden_causes_ : list of icdh.HiddenCause
         The hidden common causes found: children, loadings, and strength in nats.
     bidirected_edges_ : ndarray of bool, shape (N, N)

@@ -70,8 +70,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         The time limit of ``fit``, by the wall clock. When it is over, the best round so far is kept, with a
         ConvergenceWarning. If that is during the first round, what it has reached is kept, as a DAG.
     n_jobs : int, default 1
-        Number of processes that share the restarts, -1 for one a core. The result does not depend on it. Where Python
-        starts processes afresh (macOS, Windows, and everywhere from 3.14 on) a script that asks for more than one needs
+        Number of processes that share the restarts, -1 for one a core. The result does not depend on it. Python may
+        start processes afresh (macOS, Windows, and everywhere from 3.14 on). A script with more than one job then needs
         the usual ``if __name__ == "__main__":``.
     forbidden_edges : array_like of bool, shape (N, N), optional
         ``forbidden_edges[i, j]`` keeps the edge i -> j out: a shorthand for a part of ``knowledge``.
@@ -141,8 +141,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         For each condition of unknown targets, the weight of its effect on every variable, shape (N,).
     edge_strength_ : ndarray, shape (N, N)
         The strength of every edge, in nats: by how much ``cost_`` rises without it. Without the last stage, by how much
-        the log-likelihood of the data falls when the cause is held at its mean, which overstates strength where causes
-        are correlated; after ``max_seconds`` that of the edges of the graph alone.
+        the log-likelihood of the data falls when the cause is held at its mean. That overstates strength where causes
+        are correlated. After ``max_seconds`` it is that of the edges of the graph alone.
     edge_probability_ : ndarray, shape (N, N)
         The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps.
     imputations_ : list of ICDH
@@ -155,9 +155,9 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
 
     Notes
     -----
-    ``predict``, ``sample``, ``score`` and all else that the model tells follow the DAG. A variable that lost inputs of
-    ``network_`` by a threshold, a cycle, ``min_strength`` or ``max_edges`` is fitted again given its causes alone, by
-    both phases in turn. ``score`` on the data of ``fit`` is ``-nll_`` (but for the units).
+    ``predict``, ``sample``, ``score`` and all else that the model tells follow the DAG. A variable may lose inputs of
+    ``network_`` by a threshold, a cycle, ``min_strength`` or ``max_edges``. It is then fitted again given its causes
+    alone, by both phases in turn. ``score`` on the data of ``fit`` is ``-nll_`` (but for the units).
 
     A constant column is no cause and no effect. It enters with its value as mean and, by convention, scale one.
 
@@ -167,14 +167,14 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     *Fast* (``schedule="fast", edge_cost=None``): it minimises the same objective in a fraction of the time. *The
     default*: the fast procedure, followed by a last stage over single edges.
 
-    **The last stage.** At lambda1 = 0.01 and 1000 rows a unit of ``|W1|`` costs 10 nats, and the penalised objective
-    prefers a wrong graph to the true one on most tables. So graphs are compared as `HNMSearch` compares them: by the
+    **The last stage.** At lambda1 = 0.01 and 1000 rows a unit of ``|W1|`` costs 10 nats. On most tables the penalised
+    objective prefers a wrong graph to the true one. So graphs are compared as `HNMSearch` compares them: by the
     evidence of every variable given its causes, and ``edge_cost`` for each edge. Single edges of the DAG of the two
-    phases are inserted, deleted and reversed until none pays; likewise from the graph of the required edges alone. In
-    the better graph every variable is detached from all of its causes, and what follows is kept if it is better. Last,
-    the article's network is fitted to the graph by both phases in turn, every variable given its causes: from the
-    weights of the two phases and from fresh ones, under a tenth of the ridge and without the lasso, which the evidence
-    replaces. The evidence takes no account of ``noise``, which is that of the network.
+    phases are inserted, deleted and reversed until none pays. The same is done from the graph of the required edges
+    alone. In the better graph every variable is detached from all of its causes, and what follows is kept if it is
+    better. Last, the article's network is fitted to the graph by both phases in turn, every variable given its causes:
+    from the weights of the two phases and from fresh ones, under a tenth of the ridge and without the lasso, which the
+    evidence replaces. The evidence takes no account of ``noise``, which is that of the network.
 
     One round of the two phases before the stage gave better graphs than ten. Where the first round is coarse (see
     below), there are two.
@@ -199,7 +199,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
       are dropped, weakest first, and every node is minimised on the DAG by itself, by Newton's method and from further
       random weights; edges that still lower the objective are added. It
       replaces the ill-conditioned end of the augmented Lagrangian method, where most of its time goes, and h is zero.
-    - The graph is decided once a round lowers the criterion by less than 0.02 nats a variable: later ones refine the
+    - The graph is decided once a round lowers the criterion by less than 0.02 nats a variable. Later rounds refine the
       weights, and may drop edges. While the scales shrink, the lasso weighs less beside the likelihood, and edges would
       come in that are not there.
     - Of tables with more than one variable for 50 rows the first round is coarse, and a round that gains less than a

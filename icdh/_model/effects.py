@@ -282,8 +282,8 @@ class TotalEffect(NamedTuple):
     error : float
         The standard error of the change that is left by the number of rows drawn.
     share : float
-        The standard deviation of that mean as the cause takes its quantiles from 5 to 95 %, or its labels as frequent
-        as they are, divided by the standard deviation of the effect. It also detects effects that rise and fall.
+        The standard deviation of that mean, divided by that of the effect. The cause takes its quantiles from 5 to 95
+        %, or its labels as frequent as they are. It also detects effects that rise and fall.
     spread_ratio : float
         The standard deviation of the effect at the second value of the contrast over that at the first.
 

@@ -85,8 +85,8 @@ def number_at(values: Floats | None, edge: tuple[int, int]) -> float | None:
 class StructuralModel:
     """A DAG and the distribution of every variable given its causes.
 
-    Wherever a method takes a variable, that is a name or an index; wherever it returns a table, that is a DataFrame if
-    the model was learned from one, a table of polars or pyarrow if that was one, and an array otherwise.
+    Wherever a method takes a variable, that is a name or an index. A table that a method returns is of the kind that
+    the model was learned from: a DataFrame, a table of polars or pyarrow, or an array.
 
     Attributes
     ----------
@@ -449,8 +449,8 @@ class StructuralModel:
         Returns
         -------
         float
-            In nats, as a density in the units of X whatever scaling the model uses, so that models with different
-            scaling compare; of labels and levels as a probability. Higher is better.
+            In nats, as a density in the units of X, so that models with different scaling compare. Labels and levels
+            count by their probability. Higher is better.
 
         Raises
         ------
@@ -509,7 +509,7 @@ class StructuralModel:
         random_state : int, SeedSequence, Generator or None
             The only source of randomness.
         do : mapping, optional
-            The intervention, in the units of the variables: from names or indices to a number, to an array with one
+            The intervention, in the units of the variables. It maps names or indices to a number, to an array with one
             number a row, or to a function such as `icdh.Shift`. The function gets the natural values, shape (M,), and
             returns the values under the intervention. A categorical variable is set to one label, or to one a row.
 
@@ -741,9 +741,9 @@ class StructuralModel:
     ) -> None:
         """Write one HTML page of what was learned, without links to anything outside it.
 
-        It shows the table, the graph (to point at), its hidden causes, the edges with the fitted mean and spread of
-        every effect, residual checks, total effects, the assumptions with what speaks against them, and what made it.
-        Needs the extra ``[report]``.
+        It shows the table, the graph (to point at), its hidden causes, and the edges with the fitted mean and spread of
+        every effect. Then come residual checks, total effects, the assumptions with what speaks against them, and what
+        made it. Needs the extra ``[report]``.
 
         Parameters
         ----------
@@ -778,8 +778,8 @@ class StructuralModel:
 def load(path: str | Path) -> StructuralModel:
     """Read a model that ``save`` wrote.
 
-    Nothing in the file is executed, and it cannot ask for more memory than its own size, so that a file from a
-    stranger is safe to open.
+    A file from a stranger is safe to open. Nothing in it is executed, and it cannot ask for more memory than its own
+    size.
 
     Parameters
     ----------

@@ -151,8 +151,8 @@ class Interventions:
     conditions : sequence, shape (M,)
         The condition of every row, as any label.
     targets : mapping
-        From each condition to the variables that it sets, by name, index or pattern: an empty list if it sets none,
-        None if its targets are unknown.
+        From each condition to the variables that it sets, by name, index or pattern. An empty list says that it sets
+        none, None that its targets are unknown.
     reference : hashable, optional
         The condition of unknown targets that the others are compared with. By default it is the first condition in the
         table if all targets are unknown, and else there is none.

@@ -89,10 +89,10 @@ def load_sachs(*, experiments: bool = False) -> Dataset:
     Notes
     -----
     The numbers are those of the example-causal-datasets collection (Center for Causal Discovery, CC0), with columns
-    renamed to the names of the article; the first 853 rows are also those of ``cdt/data/resources/cyto_full_data.csv``
-    in the Python package cdt 0.6.0. Inhibitors act on what a molecule does, not always on how much of it is measured,
-    so that to take its values as set is the approximation that the article made. The graph is the consensus network in
-    the form in which it has served as reference since NOTEARS, with 17 edges; other authors count 18 to 20.
+    renamed to the names of the article. The first 853 rows are also those of ``cdt/data/resources/cyto_full_data.csv``
+    in the Python package cdt 0.6.0. Inhibitors act on what a molecule does, not always on how much of it is measured.
+    To take its values as set is the approximation that the article made. The graph is the consensus network of 17 edges
+    that has served as reference since NOTEARS. Other authors count 18 to 20.
 
     References
     ----------

@@ -48,12 +48,11 @@ def check(
     """Test the residuals of a model against its assumptions, and list what is known of its arrows.
 
     Every variable is fitted to its causes again, as the search does: its transform, its grid, its kinds of columns.
-    Then the residual is tested for independence of its causes, of the mean that they predict, and of all others that
-    the variable does not cause (`icdh.diagnostics.independence`). If the model is right, at most 5 % of
-    tables are rejected.
-    The question is whether heteroscedastic noise models on this graph can explain the table, whatever found the graph.
-    No graph is changed. Hidden causes of the model are causes in it, too: of the values that each has given a row one
-    is drawn. Their own arrows are not tested, and no loss of a turned arrow is known beside them.
+    Then the residual is tested for independence (`icdh.diagnostics.independence`): of the causes, of the mean that they
+    predict, and of all others that the variable does not cause. If the model is right, at most 5 % of tables are
+    rejected. The question is whether heteroscedastic noise models on this graph can explain the table, whatever found
+    the graph. No graph is changed. Hidden causes of the model are causes in it, too: of the values that each has given
+    a row one is drawn. Their own arrows are not tested, and no loss of a turned arrow is known beside them.
 
     Parameters
     ----------

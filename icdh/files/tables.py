@@ -79,15 +79,15 @@ def read_table(
         (``.sas7bdat``, ``.xpt``) or Excel (``.xlsx``, its first sheet), all by the extra ``[formats]``, or a Parquet or
         Feather file (the extra ``[parquet]``). Labels of values stay labels, and codes of missing values are gaps.
     header : bool, optional
-        Whether the first line holds the column names; by default it does if it holds text, or a quoted cell above one
+        Whether the first line holds the column names. By default it does if it holds text, or a quoted cell above one
         that is not quoted.
     delimiter : str, optional
         One character; a space stands for any white space. By default, tab, semicolon, comma or bar: the one that
         occurs equally often in each of the first lines.
     decimal : {".", ","}, optional
-        The decimal mark. The default is a point, unless three conditions hold: another character than the comma
-        separates the cells, no number in the first rows has a point, and at least one has an unambiguous decimal
-        comma (0,5). The logger ``icdh.files`` then reports the decimal comma at level INFO.
+        The decimal mark. The default is a point. It is a comma under three conditions: another character separates the
+        cells, no number in the first rows has a point, and one has an unambiguous decimal comma (0,5). The logger
+        ``icdh.files`` then reports the decimal comma at level INFO.
     thousands : str, optional
         What separates thousands in numbers: "." (the decimal mark then is a comma), ",", "'", "_" or a space.
     encoding : str, optional

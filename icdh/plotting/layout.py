@@ -39,7 +39,7 @@ class Layout(NamedTuple):
         Width and height of the boxes.
     routes : dict
         For every edge (i, j) the points that it runs through, shape (k, 2), from the border of one box to that of the
-        other; pieces that cross a row are vertical.
+        other. Pieces that cross a row are vertical.
     """
 
     positions: Floats

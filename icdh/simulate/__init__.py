@@ -119,8 +119,8 @@ def bipartite(
 def scale_free(n_variables: int, edges_per_variable: float, random_state: RandomState = None) -> Integers:
     """Draw a DAG by preferential attachment: a few variables have very many causes.
 
-    Variables arrive one after the other. Each becomes a cause of k earlier ones (of all, while there are fewer than
-    k), chosen without replacement with probabilities proportional to one plus the number of causes that these have.
+    Variables arrive one after the other. Each becomes a cause of k earlier ones, or of all while there are fewer. They
+    are chosen without replacement, with probabilities proportional to one plus the number of their causes.
 
     Parameters
     ----------
@@ -349,8 +349,9 @@ class SimulatedData:
     adjacency : ndarray of int64, shape (N, N)
         The true graph: ``adjacency[i, j] == 1`` means i -> j.
     weights : ndarray, shape (N, N)
-        The true graph with the strength of every cause in the mean: the coefficient of a linear mechanism, the norm
-        of the first layer of "mlp" and "mim", 1 for Gaussian processes. In the units that X had when it was drawn.
+        The true graph with the strength of every cause in the mean. That is the coefficient of a linear mechanism, the
+        norm of the first layer of "mlp" and "mim", or 1 for Gaussian processes. In the units that X had when it was
+        drawn.
     mean, std : ndarray, shape (M, N)
         True mean and standard deviation of every observation given its causes, in the units of X.
     names : list of str

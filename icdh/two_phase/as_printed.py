@@ -101,7 +101,7 @@ def algorithm_2(problem: Problem, weights: Weights) -> Weights:
     """Phase I: maximise the likelihood over W3 and W3_0, given W1 and W2 (Algorithm 2).
 
     (W3, W3_0) = argmin L(W1, W2, W3, W3_0) (Eq. 11). A constant scale ("unequal", Eq. 16-18) has its maximum in closed
-    form, W3_n0 = log sqrt(mean of (X_n - f_n)^2); "equal" leaves the scale at one (Eq. 15).
+    form, W3_n0 = log sqrt(mean of (X_n - f_n)^2). "equal" leaves the scale at one (Eq. 15).
 
     Parameters
     ----------

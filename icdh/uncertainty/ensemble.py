@@ -142,7 +142,7 @@ class GraphEnsemble(Result):
         """Return the edges of a graph whose direction the ensemble disagrees about.
 
         On real tables agreement is a hint, not a proof. In 71 public tables, edges between columns with a natural order
-        point forward in 68 % of the cases if fits to ten halves of the rows agree, and in 58 % of the others.
+        were checked. Where fits to ten halves of the rows agree, 68 % point forward, and 58 % of the others.
 
         Parameters
         ----------

@@ -44,7 +44,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     """Return how many nats of evidence the best graph loses in which an arrow points the other way.
 
     For every arrow the search goes on from the graph with that arrow turned, and from an equivalent graph if there is
-    one. In a table of labels alone, of up to 12 variables, the best of all graphs counts instead; there families have
+    one. In a table of labels alone, of up to 12 variables, the best of all graphs counts instead. There families have
     tables of probabilities (BDeu), and all graphs of an equivalence class tie. A small loss means that the data hardly
     tell the direction. A large loss means that this model prefers the direction, not that the model is right. Below
     zero, the search missed the better graph.

@@ -81,11 +81,11 @@ def posterior(
     max_parents : int
         The most causes of a family, by default 3. The learned families and their neighbours are weighed in any case.
     temperature : float
-        The divisor of the evidence, by default 1.75; the prior over graphs is not divided. 1 is Bayes' rule, which is
-        overconfident, as noise, transform and minima were chosen by the same evidence. On 194 simulated tables of eight
-        kinds, 50 to 1000 rows, edges of probability 0.9 and more have 0.994 in the mean under both; 0.956 of them are
-        there under 1, 0.978 under 1.75, and 0.84 and 0.91 of those in 50 rows. If rows depend on one another, by
-        ``groups`` or ``sequence`` of ``fit``, the divisor is multiplied by the largest design effect of two columns.
+        The divisor of the evidence, by default 1.75; the prior over graphs is not divided. 1 is Bayes' rule. It is
+        overconfident, as the same evidence chose noise, transform and minima. On 194 simulated tables of eight kinds,
+        50 to 1000 rows, edges of probability 0.9 and more have 0.994 in the mean under both. Of them 0.956 are there
+        under 1 and 0.978 under 1.75; in 50 rows, 0.84 and 0.91. If rows depend on one another, by ``groups`` or
+        ``sequence`` of ``fit``, the divisor is multiplied by the largest design effect of two columns.
     n_samples : int
         Number of graphs to draw, by default 5000.
     random_state : int
