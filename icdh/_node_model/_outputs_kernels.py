@@ -221,24 +221,77 @@ def fill_dispersion_information(mean, r, information):
             information[i] = max(r[i] * r[i] * total - r[i] * share, 0.0)
 
 
-@kernel()
-def _log_logistic(z):
-    return min(z, 0.0) - math.log1p(math.exp(-abs(z)))
+@kernel(fastmath=CONTRACT)
+def softmax_terms(eta, counts, totals, pull, p):
+    """Return the sum of -log P of labels, P(k) proportional to exp(eta_k), and fill its derivatives by the eta.
+
+    Parameters
+    ----------
+    eta : ndarray, shape (K, n)
+        The outputs.
+    counts, totals : ndarray, shapes (K, n), (n,)
+        How often each label is in every column, and all labels together.
+    pull, p : ndarray, shape (K, n)
+        Are filled with the derivatives and the probabilities.
+    """
+    value, work = 0.0, np.empty((2, ROWS))
+    for first in range(0, eta.shape[1], ROWS):
+        rows = min(ROWS, eta.shape[1] - first)
+        largest, total, weight = work[0, :rows], work[1, :rows], totals[first : first + rows]
+        for r in range(rows):
+            largest[r], total[r] = eta[0, first + r], 0.0
+        for k in range(1, eta.shape[0]):
+            own = eta[k, first : first + rows]
+            for r in range(rows):
+                largest[r] = max(largest[r], own[r])
+        for k in range(eta.shape[0]):
+            own, share = eta[k, first : first + rows], p[k, first : first + rows]
+            for r in range(rows):
+                share[r] = exp(own[r] - largest[r])
+                total[r] += share[r]
+        for k in range(eta.shape[0]):
+            share, count, slope = p[k, first : first + rows], counts[k, first : first + rows], pull[k]
+            for r in range(rows):
+                share[r] /= total[r]
+                slope[first + r] = weight[r] * share[r] - count[r]
+        for r in range(rows):
+            largest[r] += math.log(total[r])
+        for k in range(eta.shape[0]):
+            own, count = eta[k, first : first + rows], counts[k, first : first + rows]
+            for r in range(rows):
+                value += count[r] * (largest[r] - own[r])
+    return value
 
 
-@kernel()
-def _surprise(mu, slope, level, cuts):
-    """Return -log P of a level, exact in the tails."""
-    log_p, low, high = 0.0, 0.0, 0.0
-    if level > 0:
-        low = (cuts[level - 1] - mu) * slope
-        log_p += _log_logistic(-low)
-    if level < cuts.size:
-        high = (cuts[level] - mu) * slope
-        log_p += _log_logistic(high)
-    if 0 < level < cuts.size:
-        log_p += math.log(-math.expm1(-max(high - low, LEAST_GAP)))
-    return -log_p
+@kernel(fastmath=CONTRACT)
+def fill_covariances(p, weight, covariances):
+    """Fill weight (diag(p) - p p^T), on and above its diagonal, row by row.
+
+    An entry of the diagonal is minus the sum of the others: it keeps its digits where a probability is nearly one.
+
+    Parameters
+    ----------
+    p : ndarray, shape (K, n)
+        The probabilities of labels.
+    weight : ndarray, shape (n,)
+        What multiplies the matrix of every column.
+    covariances : ndarray, shape (K (K + 1) / 2, n)
+        Is filled.
+    """
+    K = p.shape[0]
+    for k in range(K):
+        diagonal = covariances[pair(k, k, K)]
+        for r in range(weight.size):
+            diagonal[r] = 0.0
+    for i in range(K):
+        for j in range(i + 1, K):
+            a, b, entry = p[i], p[j], covariances[pair(i, j, K)]
+            of_first, of_second = covariances[pair(i, i, K)], covariances[pair(j, j, K)]
+            for r in range(weight.size):
+                product = weight[r] * a[r] * b[r]
+                entry[r] = -product
+                of_first[r] += product
+                of_second[r] += product
 
 
 @kernel(fastmath=CONTRACT)
@@ -282,6 +335,18 @@ def _add_squares(below, beyond, between, by_mean, by_scale, sums):
         scale_scale[r] += between[r] * by_scale[r] * by_scale[r]
 
 
+@kernel(fastmath=REASSOCIATE)
+def _surprise(low, high, between, ratio):
+    """Return the sum of -log P of the levels between two thresholds, exact in the tails; ``ratio`` is memory."""
+    total = 0.0
+    for r in range(low.size):
+        total += max(low[r], 0.0) + max(-high[r], 0.0)
+        ratio[r] = (1.0 + exp(-abs(low[r]))) * (1.0 + exp(-abs(high[r]))) / between[r]
+    for r in range(low.size):
+        total += math.log(ratio[r])
+    return total
+
+
 @kernel(fastmath=CONTRACT)
 def ordinal_terms(mu, u, levels, cuts, pull, curvature):
     """Return the sum of -log P of the model of `icdh._node_model.ordinal`, and fill its derivatives by (mu, u).
@@ -300,12 +365,17 @@ def ordinal_terms(mu, u, levels, cuts, pull, curvature):
         Is filled with the Fisher matrix by (mu, u): its entries by mu, by both, and by u.
     """
     total, last, work = 0.0, cuts.size, np.empty((9, ROWS))
+    edges = np.empty(last + 2)
+    edges[0], edges[last + 1] = -np.inf, np.inf
+    for k in range(last):
+        edges[1 + k] = cuts[k]
     for first in range(0, mu.size, ROWS):
         rows = min(ROWS, mu.size - first)
         centre, own = mu[first : first + rows], levels[first : first + rows]
         block = work[:, :rows]
         slope, low, below, high, beyond, between = block[0], block[1], block[2], block[3], block[4], block[5]
         by_gap, by_mean, by_scale, sums = block[6], block[7], block[8], curvature[:, first : first + rows]
+        of_mean, of_scale = pull[0, first : first + rows], pull[1, first : first + rows]
         for r in range(rows):
             slope[r] = LOGISTIC_DEVIATION * exp(-0.5 * min(max(u[first + r], -LOG_VARIANCE_LIMIT), LOG_VARIANCE_LIMIT))
             low[r] = below[r] = sums[0, r] = sums[1, r] = sums[2, r] = 0.0
@@ -319,9 +389,12 @@ def ordinal_terms(mu, u, levels, cuts, pull, curvature):
             _fill_slopes(slope, low, below, high, beyond, by_gap, by_mean, by_scale)
             _add_squares(below, beyond, between, by_mean, by_scale, sums)
             for r in range(rows):
-                if own[r] == k:
-                    pull[0, first + r], pull[1, first + r] = -by_mean[r], -by_scale[r]
+                of_mean[r] = -by_mean[r] if own[r] == k else of_mean[r]
+                of_scale[r] = -by_scale[r] if own[r] == k else of_scale[r]
+            for r in range(rows):
                 low[r], below[r] = high[r], 1.0 - beyond[r]
         for r in range(rows):
-            total += _surprise(centre[r], slope[r], own[r], cuts)
+            low[r], high[r] = (edges[own[r]] - centre[r]) * slope[r], (edges[own[r] + 1] - centre[r]) * slope[r]
+        _fill_between(low, high, between, by_gap)
+        total += _surprise(low, high, between, by_gap)
     return total

@@ -22,6 +22,7 @@ from functools import partial
 
 import numpy as np
 
+from icdh._node_model._outputs_kernels import fill_covariances, softmax_terms
 from icdh._node_model.law import EQUAL_SHARES, DiscreteLaw
 from icdh._node_model.network import indicators, network_outputs
 from icdh._node_model.scoring import CodedResponse, Objective, Terms
@@ -92,9 +93,10 @@ class LabelLaw(DiscreteLaw):
     def network_outputs(self, theta: Floats, hidden: Floats) -> Floats:
         """Return the eta, shape (K, n), given the hidden units, shape (m, n)."""
         K, m = self.n_outputs, len(hidden)
-        c, weights = np.split(theta[-(K * (m + 1) - 1) :], [K - 1])
-        eta: Floats = (self.log_shares + np.append(0.0, c))[:, np.newaxis]
-        return eta + GUMBEL_DEVIATION * (weights.reshape(K, m) @ hidden)
+        free, eta = theta[-(K * (m + 1) - 1) :], self.log_shares.copy()
+        eta[1:] += free[: K - 1]
+        outputs: Floats = eta[:, np.newaxis] + GUMBEL_DEVIATION * (free[K - 1 :].reshape(K, m) @ hidden)
+        return outputs
 
     def log_probabilities(self, outputs: Floats) -> Floats:
         """Return the log-probabilities of the categories, shape (K, M), given the outputs, shape (K, M)."""
@@ -164,24 +166,33 @@ class CategoricalResponse(CodedResponse):
     def objective(self, x: Floats, hidden_units: int) -> Objective:
         """Return F of the categories given these parents, of shape (p, n), equal ones together."""
         x, counts = counted(x, self.codes, self.law.n_outputs)
-        return Objective(self, x, hidden_units, partial(self.terms, counts=counts), counts.sum(axis=0))
+        totals = counts.sum(axis=0)
+        return Objective(self, x, hidden_units, partial(label_terms, counts, totals), totals)
 
     def residual_series(self, x: Floats, theta: Floats, hidden_units: int) -> Floats:
         """Return one vector: where each category is, less its probability."""
         probabilities = np.exp(self.law.log_probabilities(network_outputs(theta, x, hidden_units, self.law)))
         return (indicators(self.codes, self.law.n_outputs) - probabilities)[np.newaxis]
 
-    def terms(self, outputs: Floats, counts: Floats | None = None) -> Terms:
-        """Return the terms of the likelihood, given how often each category is in every column, shape (K, q)."""
-        counts = indicators(self.codes, self.law.n_outputs) if counts is None else counts
-        log_p, totals = self.law.log_probabilities(outputs), counts.sum(axis=0)
-        p = np.exp(log_p)
+    def terms(self, outputs: Floats) -> Terms:
+        """Return the terms of the likelihood by the eta."""
+        return label_terms(indicators(self.codes, self.law.n_outputs), np.ones(len(self)), outputs)
 
-        def curvature(columns: slice) -> Floats:
-            of_columns: Floats = totals[columns] * covariances(p[:, columns])
-            return of_columns
 
-        return Terms(-float(np.vdot(counts, log_p)), totals * p - counts, curvature)
+def label_terms(counts: Floats, totals: Floats, eta: Floats) -> Terms:
+    """Return the terms of the likelihood by the eta, given how often each category is in every column, shape (K, q).
+
+    ``totals`` (q,) are the sums of the columns.
+    """
+    pull, p = np.empty_like(eta), np.empty_like(eta)
+
+    def curvature(columns: slice) -> Floats:
+        part = np.ascontiguousarray(p[:, columns])
+        of_columns = np.empty((len(p) * (len(p) + 1) // 2, part.shape[1]))
+        fill_covariances(part, np.ascontiguousarray(totals[columns]), of_columns)
+        return of_columns
+
+    return Terms(softmax_terms(eta, counts, totals, pull, p), pull, curvature)
 
 
 def counted(x: Floats, codes: Integers, n_categories: int) -> tuple[Floats, Floats]:
@@ -195,16 +206,3 @@ def counted(x: Floats, codes: Integers, n_categories: int) -> tuple[Floats, Floa
     q = group[-1] + 1
     counts = np.bincount(codes[order] * q + group, minlength=n_categories * q)
     return arranged[:, new], counts.reshape(n_categories, q).astype(np.float64)
-
-
-def covariances(p: Floats) -> Floats:
-    """Return diag(p) - p p^T on and above its diagonal, row by row, shape (K (K + 1) / 2, n), given p, shape (K, n).
-
-    An entry of the diagonal is minus the sum of the others: it keeps its digits where a probability is nearly one.
-    """
-    first, second = np.triu_indices(len(p))
-    entries: Floats = -p[first] * p[second]
-    for diagonal in np.flatnonzero(first == second):
-        k = first[diagonal]
-        entries[diagonal] = -entries[(first == k) ^ (second == k)].sum(axis=0)
-    return entries

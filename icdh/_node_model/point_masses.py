@@ -26,9 +26,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION
-from icdh._node_model.categorical import HALF_A_COUNT, covariances, log_softmax
+from icdh._node_model.categorical import HALF_A_COUNT, label_terms, log_softmax
 from icdh._node_model.gaussian import GaussianLaw, GaussianResponse
 from icdh._node_model.law import SAME, Law
+from icdh._node_model.network import indicators
 from icdh._node_model.noise_density import Noise
 from icdh._node_model.response import Density
 from icdh._node_model.scoring import FittedByScoring, Terms
@@ -74,8 +75,13 @@ class PointMassLaw(Law):
 
     def log_parts(self, outputs: Floats) -> Floats:
         """Return the log-probabilities of the density and of every mass, shape (K + 1, n)."""
-        odds = self.log_odds[:, np.newaxis] + LOGISTIC_DEVIATION * outputs[2:]
-        return log_softmax(np.vstack([np.zeros(outputs.shape[1]), odds]))
+        return log_softmax(self.eta(outputs))
+
+    def eta(self, outputs: Floats) -> Floats:
+        """Return the logarithms of the odds of the density, which are zero, and of every mass, shape (K + 1, n)."""
+        eta = np.zeros((1 + self.masses.size, outputs.shape[1]))
+        eta[1:] = self.log_odds[:, np.newaxis] + LOGISTIC_DEVIATION * outputs[2:]
+        return eta
 
     def _parts(self, observed: Floats) -> Integers:
         """Return 0 where a value has a density, k where it is the k-th mass, shape (n,)."""
@@ -239,19 +245,16 @@ class PointMassResponse(FittedByScoring):
 
     def terms(self, outputs: Floats) -> Terms:
         """Return the terms of the likelihood by mean, log-variance and log odds."""
-        has_density = self.masses == 0
         of_numbers, pull_of_numbers, squares = self.numbers.pointwise_terms(outputs)
-        log_p = self.law.log_parts(outputs)
-        values = np.where(has_density, of_numbers, 0.0) - log_p[self.masses, np.arange(len(self))]
-        p = np.exp(log_p[1:])
-        pull = np.empty_like(outputs)
-        pull[:2] = np.where(has_density, pull_of_numbers, 0.0)
-        pull[2:] = LOGISTIC_DEVIATION * (p - (self.masses == np.arange(1, len(log_p))[:, np.newaxis]))
-        among_masses = covariances(np.exp(log_p))[len(log_p) :]
-        curvature = np.zeros((2 * len(outputs) - 1 + len(among_masses), len(self)))
-        curvature[[0, len(outputs)]] = has_density * squares
-        curvature[2 * len(outputs) - 1 :] = LOGISTIC_DEVIATION**2 * among_masses
-        return Terms(float(values.sum()), pull, lambda columns: curvature[:, columns])
+        counts, width, has_density = indicators(self.masses, len(outputs) - 1), len(outputs), self.masses == 0
+        of_parts = label_terms(counts, np.ones(len(self)), self.law.eta(outputs))
+        pull = np.vstack([np.where(has_density, pull_of_numbers, 0.0), LOGISTIC_DEVIATION * of_parts.pull[1:]])
+        among_parts = of_parts.curvature(slice(None))[width - 1 :]
+        curvature = np.zeros((2 * width - 1 + len(among_parts), len(self)))
+        curvature[[0, width]] = has_density * squares
+        np.multiply(LOGISTIC_DEVIATION**2, among_parts, out=curvature[2 * width - 1 :])
+        value = of_parts.value + float(of_numbers[has_density].sum())
+        return Terms(value, pull, lambda columns: curvature[:, columns])
 
     def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the constant model, in closed form."""

@@ -32,7 +32,7 @@ def minimise(
     value, gradient, fisher = objective.quadratic_model(theta, penalty, apart)
     damping, growth, steps, small = FIRST_DAMPING * objective.n_observations, 2.0, 0, 0
     while steps < max_steps and small < patience and damping < LARGEST_DAMPING:
-        root, failed = dpotrf(fisher + damping * np.eye(free))
+        root, failed = dpotrf(_plus_diagonal(fisher, damping))
         if failed:
             break
         step, _ = dpotrs(root, -gradient)
@@ -53,6 +53,13 @@ def minimise(
     factor[:free, :free] = root
     log_determinant = math.nan if failed else 2.0 * float(np.log(np.diag(root)).sum())
     return value, log_determinant, steps, small >= patience
+
+
+def _plus_diagonal(matrix: Floats, values: Floats | float) -> Floats:
+    """Return a square matrix with values added to its diagonal."""
+    total = matrix.copy()
+    total.ravel()[:: len(total) + 1] += values
+    return total
 
 
 class Terms(NamedTuple):
@@ -113,20 +120,32 @@ class Objective:
         self.law, self.n_observations, self.rank = response.law, len(response), response.rank
         self.layout = self.law.layout(len(x), hidden_units)
         self.free = self.law.layers(len(x), hidden_units)[-1].stop
+        # After an update of the prior a fit starts where the one before ended.
+        self._last: tuple[Floats, int, tuple[float, Floats, Floats]] | None = None
 
     def quadratic_model(self, theta: Floats, penalty: Floats, apart: int = 1) -> tuple[float, Floats, Floats]:
-        """Return F, its gradient and, by every ``apart``-th column of x, its Fisher matrix over the free weights."""
+        """Return F, its gradient and its Fisher matrix over the free weights, on and above its diagonal.
+
+        The matrix is by every ``apart``-th column of x.
+        """
+        if self._last is None or self._last[1] != apart or not np.array_equal(self._last[0], theta):
+            self._last = theta.copy(), apart, self._of_likelihood(theta, apart)
+        value, gradient, fisher = self._last[2]
+        value, gradient = value + 0.5 * float(penalty @ theta**2), (gradient + penalty * theta)[: self.free]
+        return value, gradient, _plus_diagonal(fisher, penalty[: self.free])
+
+    def _of_likelihood(self, theta: Floats, apart: int) -> tuple[float, Floats, Floats]:
         hidden = hidden_units_of(theta, self.x, self.units)
         value, pull, curvature = self.terms(self.law.network_outputs(theta, hidden))
-        gradient, fisher = penalty * theta, np.zeros((self.free, self.free))
+        gradient, fisher = np.zeros(theta.size), np.zeros((self.free, self.free))
         backpropagate(self.x, hidden, theta, *self.layout, pull[: self.layout[0].size], gradient)
         for first in range(0, self.x.shape[1], BLOCK * apart):
             columns = slice(first, first + BLOCK * apart, apart)
             inputs, units = (np.ascontiguousarray(part[:, columns]) for part in (self.x, hidden))
             add_fisher(inputs, units, theta, *self.layout, np.ascontiguousarray(curvature(columns)), fisher)
-        fisher *= self.counts.sum() / self.counts[::apart].sum()
-        fisher += np.triu(fisher, 1).T + np.diag(penalty[: self.free])
-        return value + 0.5 * float(penalty @ theta**2), gradient[: self.free], fisher
+        if apart > 1:
+            fisher *= self.counts.sum() / self.counts[::apart].sum()
+        return value, gradient, fisher
 
 
 class FittedByScoring(Response):
@@ -202,4 +221,5 @@ class CodedResponse(FittedByScoring):
         """Return weights, F and log det H of the model without parents."""
         zeros = np.zeros(self.law.n_weights(0, 0))
         value, _, fisher = self.objective(np.empty((0, len(self))), 0).quadratic_model(zeros, zeros)
+        fisher += np.triu(fisher, 1).T
         return np.zeros(self.law.n_weights(0, hidden_units)), value, float(np.linalg.slogdet(fisher)[1])
