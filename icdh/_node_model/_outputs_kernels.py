@@ -13,6 +13,7 @@ import numpy as np
 
 from icdh._node_model._kernels import (
     LOG_VARIANCE_LIMIT,
+    VARIANCE_FLOOR,
     add_first_layer,
     add_pairs,
     fill_causes,
@@ -222,6 +223,41 @@ def fill_dispersion_information(mean, r, information):
 
 
 @kernel(fastmath=CONTRACT)
+def density_terms(y, spread, has_density, outputs, pull, squares):
+    """Return the sum of -log P of Gaussian values, without its constant, and fill its derivatives, zero of all others.
+
+    Parameters
+    ----------
+    y, spread : ndarray, shape (n,)
+        The values, and the variance within their cells.
+    has_density : ndarray of bool, shape (n,)
+        Which of them count; others are not read.
+    outputs : ndarray, shape (outputs, n)
+        Mean and log-variance, and others.
+    pull, squares : ndarray, shape (2, n)
+        Are filled with the derivatives by mean and log-variance, and with their expected squares.
+    """
+    total, mean, log_variance = 0.0, outputs[0], outputs[1]
+    of_mean, of_scale, square_of_mean, square_of_scale = pull[0], pull[1], squares[0], squares[1]
+    for r in range(y.size):
+        scale = exp(min(max(log_variance[r], -LOG_VARIANCE_LIMIT), LOG_VARIANCE_LIMIT))
+        here = 1.0 if has_density[r] else 0.0
+        square_of_mean[r] = here / (VARIANCE_FLOOR + scale)
+        of_scale[r] = here * scale / (VARIANCE_FLOOR + scale)
+        square_of_scale[r] = 0.5 * of_scale[r] * of_scale[r]
+    for r in range(y.size):
+        residual = mean[r] - y[r] if has_density[r] else 0.0
+        standardised = (residual * residual + spread[r]) * square_of_mean[r] if has_density[r] else 0.0
+        of_mean[r] = residual * square_of_mean[r]
+        of_scale[r] *= 0.5 * (1.0 - standardised)
+        total += 0.5 * standardised
+    for r in range(y.size):
+        if has_density[r]:
+            total -= 0.5 * math.log(square_of_mean[r])
+    return total
+
+
+@kernel(fastmath=CONTRACT)
 def softmax_terms(eta, counts, totals, pull, p):
     """Return the sum of -log P of labels, P(k) proportional to exp(eta_k), and fill its derivatives by the eta.
 
@@ -323,9 +359,8 @@ def _fill_slopes(slope, low, below, high, beyond, by_gap, by_mean, by_scale):
 
 
 @kernel(fastmath=CONTRACT)
-def _add_squares(below, beyond, between, by_mean, by_scale, sums):
+def _add_squares(below, beyond, between, by_mean, by_scale, mean_mean, mean_scale, scale_scale):
     """Add the products of the derivatives, weighted by the probability of the level."""
-    mean_mean, mean_scale, scale_scale = sums[0], sums[1], sums[2]
     for r in range(below.size):
         between[r] *= (1.0 - below[r]) * (1.0 - beyond[r])
     for r in range(below.size):
@@ -372,13 +407,16 @@ def ordinal_terms(mu, u, levels, cuts, pull, curvature):
     for first in range(0, mu.size, ROWS):
         rows = min(ROWS, mu.size - first)
         centre, own = mu[first : first + rows], levels[first : first + rows]
-        block = work[:, :rows]
-        slope, low, below, high, beyond, between = block[0], block[1], block[2], block[3], block[4], block[5]
-        by_gap, by_mean, by_scale, sums = block[6], block[7], block[8], curvature[:, first : first + rows]
+        # Rows one by one: Numba takes those of a block of columns for strided, and loops over them do not vectorise.
+        slope, low, below, high = work[0, :rows], work[1, :rows], work[2, :rows], work[3, :rows]
+        beyond, between, by_gap = work[4, :rows], work[5, :rows], work[6, :rows]
+        by_mean, by_scale = work[7, :rows], work[8, :rows]
         of_mean, of_scale = pull[0, first : first + rows], pull[1, first : first + rows]
+        mean_mean, mean_scale = curvature[0, first : first + rows], curvature[1, first : first + rows]
+        scale_scale = curvature[2, first : first + rows]
         for r in range(rows):
             slope[r] = LOGISTIC_DEVIATION * exp(-0.5 * min(max(u[first + r], -LOG_VARIANCE_LIMIT), LOG_VARIANCE_LIMIT))
-            low[r] = below[r] = sums[0, r] = sums[1, r] = sums[2, r] = 0.0
+            low[r] = below[r] = mean_mean[r] = mean_scale[r] = scale_scale[r] = 0.0
         for k in range(last + 1):
             for r in range(rows):
                 high[r], beyond[r], between[r], by_gap[r] = 0.0, 0.0, 1.0, 0.0
@@ -387,7 +425,7 @@ def ordinal_terms(mu, u, levels, cuts, pull, curvature):
             if 0 < k < last:
                 _fill_between(low, high, between, by_gap)
             _fill_slopes(slope, low, below, high, beyond, by_gap, by_mean, by_scale)
-            _add_squares(below, beyond, between, by_mean, by_scale, sums)
+            _add_squares(below, beyond, between, by_mean, by_scale, mean_mean, mean_scale, scale_scale)
             for r in range(rows):
                 of_mean[r] = -by_mean[r] if own[r] == k else of_mean[r]
                 of_scale[r] = -by_scale[r] if own[r] == k else of_scale[r]

@@ -36,8 +36,9 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._node_model._descent_kernels import node_fit
-from icdh._node_model._kernels import LOG_VARIANCE_LIMIT, VARIANCE_FLOOR, fill_outputs, fill_variance
+from icdh._node_model._kernels import VARIANCE_FLOOR, fill_outputs, fill_variance
 from icdh._node_model._linear_kernels import LEAST_VARIANCE
+from icdh._node_model._outputs_kernels import density_terms
 from icdh._node_model.law import NormalLaw
 from icdh._node_model.network import forward
 from icdh._node_model.response import Density, Minimiser, Response
@@ -120,18 +121,14 @@ class GaussianResponse(Response):
         """All values."""
         return Density(self)
 
-    def pointwise_terms(self, outputs: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return -log P without its constant, shape (n,), its derivatives by mean and log-variance, and their squares.
+    def terms(self, rows: Mask, outputs: Floats) -> tuple[float, Floats, Floats]:
+        """Return the sum of -log P over some rows, without its constant, its derivatives, and their expected squares.
 
-        Derivatives and expected squares have shape (2, n); mean and log-variance are orthogonal.
+        Derivatives and squares, by mean and log-variance, have shape (2, n); those of other rows are zero. Mean and
+        log-variance are orthogonal.
         """
-        scale = np.exp(np.clip(outputs[1], -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
-        variance = VARIANCE_FLOOR + scale
-        residual = self.centre - outputs[0]
-        squares = (np.square(residual) + self.spread) / variance
-        values = 0.5 * (np.log(variance) + squares)
-        pull = np.array([-residual / variance, 0.5 * scale / variance * (1.0 - squares)])
-        return values, pull, np.array([1.0 / variance, 0.5 * np.square(scale / variance)])
+        pull, squares = np.empty((2, len(self))), np.empty((2, len(self)))
+        return density_terms(self.centre, self.spread, rows, outputs, pull, squares), pull, squares
 
     def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
         """Return what minimises F over theta, in place; its other arguments and its result are those of `node_fit`."""

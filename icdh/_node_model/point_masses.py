@@ -245,16 +245,18 @@ class PointMassResponse(FittedByScoring):
 
     def terms(self, outputs: Floats) -> Terms:
         """Return the terms of the likelihood by mean, log-variance and log odds."""
-        of_numbers, pull_of_numbers, squares = self.numbers.pointwise_terms(outputs)
-        counts, width, has_density = indicators(self.masses, len(outputs) - 1), len(outputs), self.masses == 0
-        of_parts = label_terms(counts, np.ones(len(self)), self.law.eta(outputs))
-        pull = np.vstack([np.where(has_density, pull_of_numbers, 0.0), LOGISTIC_DEVIATION * of_parts.pull[1:]])
-        among_parts = of_parts.curvature(slice(None))[width - 1 :]
-        curvature = np.zeros((2 * width - 1 + len(among_parts), len(self)))
-        curvature[[0, width]] = has_density * squares
-        np.multiply(LOGISTIC_DEVIATION**2, among_parts, out=curvature[2 * width - 1 :])
-        value = of_parts.value + float(of_numbers[has_density].sum())
-        return Terms(value, pull, lambda columns: curvature[:, columns])
+        width, n = outputs.shape
+        value, pull, squares = self.numbers.terms(self.masses == 0, outputs)
+        of_parts = label_terms(indicators(self.masses, width - 1), np.ones(n), self.law.eta(outputs))
+
+        def curvature(columns: slice) -> Floats:
+            among_masses = of_parts.curvature(columns)[width - 1 :]
+            of_columns = np.zeros((2 * width - 1 + len(among_masses), among_masses.shape[1]))
+            of_columns[[0, width]] = squares[:, columns]
+            np.multiply(LOGISTIC_DEVIATION**2, among_masses, out=of_columns[2 * width - 1 :])
+            return of_columns
+
+        return Terms(value + of_parts.value, np.vstack([pull, LOGISTIC_DEVIATION * of_parts.pull[1:]]), curvature)
 
     def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the constant model, in closed form."""

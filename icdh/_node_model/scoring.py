@@ -128,7 +128,7 @@ class Objective:
 
         The matrix is by every ``apart``-th column of x.
         """
-        if self._last is None or self._last[1] != apart or not np.array_equal(self._last[0], theta):
+        if self._last is None or self._last[1] != apart or (self._last[0] != theta).any():
             self._last = theta.copy(), apart, self._of_likelihood(theta, apart)
         value, gradient, fisher = self._last[2]
         value, gradient = value + 0.5 * float(penalty @ theta**2), (gradient + penalty * theta)[: self.free]

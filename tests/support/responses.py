@@ -48,9 +48,9 @@ class Subject:
         o, n = self.free, outputs.shape[1]
         fisher = np.zeros((o, o, n))
         if self.response.gaussian is not None:
-            values, pull, squares = self.response.pointwise_terms(outputs)
+            value, pull, squares = self.response.terms(np.ones(n, dtype=bool), outputs)
             fisher[np.arange(o), np.arange(o)] = squares
-            return values.sum(), pull, fisher
+            return value, pull, fisher
         value, pull, curvature = self.response.terms(outputs)
         pairs = dict(zip(zip(*np.triu_indices(len(pull)), strict=True), curvature(slice(None)), strict=True))
         for i, j in np.ndindex(o, o):
