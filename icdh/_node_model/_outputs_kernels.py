@@ -82,43 +82,14 @@ def backpropagate(x, hidden, theta, intercepts, weights, unit, pull, gradient):
 
 
 @kernel(fastmath=CONTRACT)
-def _fill_across(slope, theta, weights, unit, h, of_outputs, basis, rows, by_output, across):
-    """Fill the products of the slope of unit h with every output, and those again with every function of an output.
-
-    ``by_output`` (outputs, ROWS) is the derivative of the unit's input times the Fisher matrix by the outputs.
-    """
-    outputs, functions = weights.size, basis.shape[0]
-    for o in range(outputs):
-        total = by_output[o]
+def _fill_by_input(slope, factors, block, places, rows, total):
+    """Fill the derivative by the input of a unit: its slope times the sum of ``factors[o] * block[places[o]]``."""
+    for o in range(0, factors.size, 2):  # two at once: sums in memory cost more than products
+        other = min(o + 1, factors.size - 1)
+        a, b, of_a, of_b = block[places[o]], block[places[other]], factors[o], factors[other] if other > o else 0.0
         for r in range(rows):
-            total[r] = 0.0
-        for other in range(outputs):
-            weight = unit * theta[weights[other] + h]
-            own = of_outputs[pair(min(o, other), max(o, other), outputs)]
-            for r in range(rows):
-                total[r] += weight * own[r]
-        for r in range(rows):
-            total[r] *= slope[r]
-        for g in range(functions):
-            function, product = basis[g], across[o * functions + g]
-            for r in range(rows):
-                product[r] = total[r] * function[r]
-
-
-@kernel(fastmath=CONTRACT)
-def _fill_between_units(slopes, theta, weights, unit, h, by_output, rows, of_units):
-    """Fill the products of unit h with itself and the units after it."""
-    m = slopes.shape[0]
-    for other in range(h, m):
-        product, slope = of_units[pair(h, other, m)], slopes[other]
-        for r in range(rows):
-            product[r] = 0.0
-        for o in range(weights.size):
-            weight, own = unit * theta[weights[o] + other], by_output[o]
-            for r in range(rows):
-                product[r] += weight * own[r]
-        for r in range(rows):
-            product[r] *= slope[r]
+            value = slope[r] * (of_a * a[r] + of_b * b[r])
+            total[r] = value if o == 0 else total[r] + value
 
 
 @kernel(fastmath=CONTRACT)
@@ -126,8 +97,8 @@ def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
     """Add the Fisher matrix by theta, on and above its diagonal.
 
     For the weights of units h and l on inputs j and k the matrix is the sum of x_j x_k times a product of h and l, and
-    that is the same for (j, l) and (k, h): it is summed for pairs of inputs times pairs of units, for units times
-    inputs times outputs, and for pairs of outputs times pairs of units.
+    that is the same for (j, l) and (k, h): it is summed for pairs of inputs times pairs of units, for products of
+    inputs and units times units and outputs, and for pairs of outputs times pairs of units.
 
     Parameters
     ----------
@@ -141,13 +112,21 @@ def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
     p, m, outputs = x.shape[0], hidden.shape[0], intercepts.size
     inputs, functions = p + 1, m + 1
     causes, basis, at = empty_block(inputs), np.empty((functions, ROWS)), np.empty(inputs, dtype=np.int64)
-    slopes, by_output, across = np.empty((m, ROWS)), np.empty((outputs, ROWS)), empty_block(outputs * functions)
+    slopes, by_outputs, of_causes = np.empty((m, ROWS)), empty_block(m * outputs), empty_block(inputs * functions)
     of_inputs, of_units = empty_block(pairs(inputs)), empty_block(pairs(m))
     of_functions, of_outputs = empty_block(pairs(functions)), empty_block(pairs(outputs))
     first_layer = np.zeros((of_inputs.shape[0], of_units.shape[0]))
     part = np.zeros(first_layer.shape)
-    between, among = np.zeros((m, inputs, across.shape[0])), np.zeros((causes.shape[0], across.shape[0]))
+    between = np.zeros((of_causes.shape[0], by_outputs.shape[0]))
+    among = np.zeros(between.shape)
     last_layer = np.zeros((of_outputs.shape[0], of_functions.shape[0]))
+    factors, places = np.empty((m, outputs)), np.empty((m, outputs), dtype=np.int64)
+    entries = np.empty((outputs, outputs), dtype=np.int64)
+    for o in range(outputs):
+        for h in range(m):
+            factors[h, o], places[h, o] = unit * theta[weights[o] + h], h * outputs + o
+        for other in range(outputs):
+            entries[o, other] = pair(min(o, other), max(o, other), outputs)
     for first in range(0, x.shape[1], ROWS):
         rows = min(ROWS, x.shape[1] - first)
         size = fill_causes(x, first, rows, causes, at)
@@ -163,13 +142,20 @@ def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
             for r in range(rows):
                 target[r] = source[r]
         for h in range(m):
-            _fill_across(slopes[h], theta, weights, unit, h, of_outputs, basis, rows, by_output, across)
-            _fill_between_units(slopes, theta, weights, unit, h, by_output, rows, of_units)
-            fill_product(causes, size, across, rows, among)
-            for i in range(size):
-                source, target = among[i], between[h, at[i]]
-                for j in range(target.size):
-                    target[j] += source[j]
+            for o in range(outputs):
+                _fill_by_input(slopes[h], factors[h], of_outputs, entries[o], rows, by_outputs[places[h, o]])
+            for other in range(h, m):
+                _fill_by_input(slopes[other], factors[other], by_outputs, places[h], rows, of_units[pair(h, other, m)])
+        for i in range(size):
+            for g in range(functions):
+                cause, function, product = causes[i], basis[g], of_causes[i * functions + g]
+                for r in range(rows):
+                    product[r] = cause[r] * function[r]
+        fill_product(of_causes, size * functions, by_outputs, rows, among)
+        for i in range(size * functions):
+            source, target = among[i], between[at[i // functions] * functions + i % functions]
+            for j in range(target.size):
+                target[j] += source[j]
         add_pairs(causes, at, size, inputs, of_units, rows, of_inputs, part, first_layer)
         fill_products(basis, functions, rows, of_functions)
         add_product(of_outputs, of_outputs.shape[0], of_functions, rows, last_layer)
@@ -181,7 +167,7 @@ def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
                 continue
             for j in range(inputs):
                 for h in range(m):
-                    fisher[j * m + h, column] += between[h, j, o * functions + g]
+                    fisher[j * m + h, column] += between[j * functions + g, places[h, o]]
             for other in range(o, outputs):
                 for f in range(g if other == o else 0, functions):
                     row = intercepts[other] if f == 0 else weights[other] + f - 1

@@ -256,7 +256,8 @@ class PointMassResponse(FittedByScoring):
             np.multiply(LOGISTIC_DEVIATION**2, among_masses, out=of_columns[2 * width - 1 :])
             return of_columns
 
-        return Terms(value + of_parts.value, np.vstack([pull, LOGISTIC_DEVIATION * of_parts.pull[1:]]), curvature)
+        pull = np.concatenate([pull, LOGISTIC_DEVIATION * of_parts.pull[1:]])
+        return Terms(value + of_parts.value, pull, curvature)
 
     def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the constant model, in closed form."""
