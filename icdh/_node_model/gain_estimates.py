@@ -43,6 +43,7 @@ class Tuning:
 
 
 TUNING = Tuning()
+VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the prior of the coefficient of a function of unit variance
 
 
 def gain_estimates(candidates: Floats, x: Floats, hidden: Floats, scores: Floats) -> Floats:
@@ -118,8 +119,7 @@ def with_large_effects(squares: Floats, total: float, n: int) -> Floats:
 
 def evidence_of_squares(squares: Floats, relative: Floats, n: int) -> Floats:
     """Return the log evidence, over that of none, of coefficients with these squared ratios of estimate to error."""
-    variances = np.geomspace(3e-4, 1.0, 8)  # of the prior of the coefficient of a function of unit variance
-    ratio = n * variances[:, np.newaxis] * relative
+    ratio = n * VARIANCES[:, np.newaxis] * relative
     gains = squares @ (0.5 * ratio / (1.0 + ratio)).T - 0.5 * np.log1p(ratio).sum(axis=1)
     best: Floats = np.maximum(gains.max(axis=1), 0.0)
     return best
