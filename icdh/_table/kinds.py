@@ -303,14 +303,14 @@ class Grid:
     def nearest(self, values: Floats) -> Floats:
         """Return the nearest numbers, shape (n,), to the last bit as decimals are read."""
         if self.observed.size:
-            middles = (self.observed[1:] + self.observed[:-1]) / 2
-            return self.observed[np.searchsorted(middles, values)]
-        return _decimals(self.first + self.step * np.rint((values * 10.0**self.digits - self.first) / self.step), self)
+            return self.observed[np.searchsorted((self.observed[1:] + self.observed[:-1]) / 2, values)]
+        steps = np.rint((values * 10.0**self.digits - self.first) / self.step)
+        return self.decimals(self.first + self.step * steps)
 
-
-def _decimals(whole: Floats, grid: Grid) -> Floats:
-    numbers = whole / 10.0**grid.digits
-    return numbers.astype(np.float32).astype(np.float64) if grid.single else numbers
+    def decimals(self, whole: Floats) -> Floats:
+        """Return whole / 10^digits, shape (n,), in the precision of the column."""
+        numbers = whole / 10.0**self.digits
+        return numbers.astype(np.float32).astype(np.float64) if self.single else numbers
 
 
 def grid_of(values: Floats) -> Grid | None:
@@ -328,7 +328,7 @@ def grid_of(values: Floats) -> Grid | None:
         whole = np.rint(distinct * 10.0**digits)
         for single in (False, True):
             grid = Grid(int(whole[0]), 1, digits, single, observed)
-            if np.array_equal(_decimals(whole, grid), distinct):
+            if np.array_equal(grid.decimals(whole), distinct):
                 step = int(np.gcd.reduce((whole - whole[0]).astype(np.int64)))
                 return replace(grid, step=step) if step else None
     return Grid(0, 1, 0, False, observed) if repeats else None

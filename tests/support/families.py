@@ -39,8 +39,8 @@ from icdh._node_model.network import (
     node_outputs,
     with_twice_the_units,
 )
-from icdh._node_model.noise import free_cost, noise_gain, student_gain
-from icdh._node_model.noise_density import Free, Student
+from icdh._node_model.noise import fit_noise, free_cost, noise_gain, student_gain
+from icdh._node_model.noise_density import Free, Gaussian, Student
 from icdh._node_model.ordinal import LevelLaw, OrdinalResponse
 from icdh._node_model.pair_estimates import TUNING as PAIR_TUNING
 from icdh._node_model.pair_estimates import misfit, pair_gains

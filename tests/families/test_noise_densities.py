@@ -1,0 +1,73 @@
+"""Densities of the noise: what is fitted to a sample is the density that it was drawn from."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from support.families import Free, Gaussian, Student, fit_noise
+
+KINDS = {
+    "gaussian": stats.norm(),
+    "uniform": stats.uniform(-np.sqrt(3.0), 2.0 * np.sqrt(3.0)),
+    "exponential": stats.expon(-1.0),
+    "two humps": None,
+}
+
+
+def sample_of(kind, n, rng):
+    if KINDS[kind] is not None:
+        return KINDS[kind].rvs(size=n, random_state=rng)
+    return (rng.choice([-1.0, 1.0], n) + 0.4 * rng.normal(size=n)) / np.sqrt(1.16)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_new_rows_are_nearly_as_likely_as_under_the_true_density(kind):
+    rng = np.random.default_rng(0)
+    noise, further = fit_noise(sample_of(kind, 2000, rng), "free"), sample_of(kind, 20_000, rng)
+    true = (
+        stats.gaussian_kde(further, 0.03).logpdf(further[:2000]) if KINDS[kind] is None else KINDS[kind].logpdf(further)
+    )
+    gap = true.mean() - noise.log_density(further).mean()
+    assert gap < 0.06
+    if kind != "gaussian":
+        assert noise.log_density(further).mean() > Gaussian().log_density(further).mean() + 0.1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_free_density_belongs_to_its_distribution_function(kind):
+    noise = fit_noise(sample_of(kind, 500, np.random.default_rng(1)), "free")
+    assert isinstance(noise, Free)
+    at = np.linspace(-3.0, 3.0, 50)
+    density = lambda e: float(np.exp(noise.log_density(np.array([e])))[0])  # noqa: E731
+    edges = noise.quantile(np.linspace(0.01, 0.99, 99))
+    between = [integrate.quad(density, low, high, limit=200)[0] for low, high in pairwise(edges)]
+    np.testing.assert_allclose(between, 0.98 / 98, rtol=0.02)
+    np.testing.assert_allclose(
+        noise.distribution(noise.quantile(noise.distribution(at))), noise.distribution(at), atol=1e-12
+    )
+
+
+def test_students_t_is_found_and_light_tails_have_none():
+    rng = np.random.default_rng(2)
+    found = fit_noise(rng.standard_t(3, size=4000) / np.sqrt(3.0), "student")
+    assert isinstance(found, Student)
+    assert found.degrees == 3.0
+    assert found.scale == pytest.approx(1.0 / np.sqrt(3.0), rel=0.05)
+    assert fit_noise(rng.random(2000) - 0.5, "student") == Gaussian()
+
+
+@pytest.mark.parametrize("kind", ["exponential", "two humps"])
+def test_the_mean_of_the_noise_is_zero_and_a_far_value_is_possible(kind):
+    noise = fit_noise(sample_of(kind, 800, np.random.default_rng(3)), "free")
+    drawn = noise.draw(200_000, np.random.default_rng(4))
+    assert drawn.mean() == pytest.approx(0.0, abs=0.01)
+    assert drawn.std() == pytest.approx(noise.deviation, rel=0.01)
+    assert -200.0 < noise.log_density(np.array([1e3]))[0] < -20.0
+
+
+def test_few_or_equal_residuals_have_a_density():
+    for residuals in (np.zeros(50), np.array([0.3, -0.3]), np.zeros(0), np.repeat([-1.0, 1.0], 30)):
+        noise = fit_noise(residuals, "free")
+        assert np.isfinite(noise.log_density(np.linspace(-5.0, 5.0, 11))).all()
+        assert np.isfinite(noise.deviation)

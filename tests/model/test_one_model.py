@@ -1,0 +1,87 @@
+"""What was scored is what answers: transform, mean model, noise and grid are those of the fit."""
+
+import numpy as np
+import pytest
+from scipy.integrate import trapezoid
+from scipy.stats import kstest
+from support.families import AdditivePredictor
+
+import icdh
+from icdh import HNMSearch, Knowledge
+
+ARROW = Knowledge(required=[("x0", "x1")])
+
+
+def lognormal(n=800, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return np.column_stack([np.exp(x), np.exp(1.0 + 0.8 * x + 0.5 * rng.normal(size=n))])
+
+
+@pytest.fixture(scope="module")
+def model():
+    return HNMSearch(column_transform="log", noise_distribution="gaussian", knowledge=ARROW).fit(lognormal())
+
+
+def test_the_mean_under_a_transform_is_that_of_the_units(model):
+    x = np.array([-0.7, 0.0, 0.7])
+    rows = np.column_stack([np.exp(x), np.ones(3)])
+    expected = np.exp(1.0 + 0.8 * x + 0.125)
+    np.testing.assert_allclose(model.predict(rows)[:, 1], expected, rtol=0.08)
+    np.testing.assert_allclose(model.predict_scale(rows)[:, 1], expected * np.sqrt(np.expm1(0.25)), rtol=0.15)
+    drawn = model.sample(40_000, random_state=0, do={"x0": np.exp(0.7)})[:, 1]
+    assert drawn.mean() == pytest.approx(model.predict(rows)[2, 1], rel=0.03)
+    assert drawn.min() > -0.1
+
+
+def test_the_score_is_a_density_in_the_units_of_the_table(model):
+    y = np.linspace(-0.5, 60.0, 4001)
+    log_density = np.array([model.score(np.array([[1.5, value]])) for value in y])
+    total = trapezoid(np.exp(log_density), y)
+    cause = model.model_.conditionals[0]
+    scaled = model.model_.scaled(np.array([[1.5, 1.0]]))
+    scaling = model.model_.scaling
+    of_cause = cause.log_density(scaled[0], scaled) + scaling.log_slope(scaled[0], 0) - np.log(scaling.scale[0])
+    assert total == pytest.approx(np.exp(of_cause[0]), rel=0.01)
+
+
+def test_a_linear_winner_answers_as_a_line():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=500)
+    X = np.column_stack([x, 2.0 * x + rng.laplace(size=500)])
+    model = HNMSearch(column_transform="none", knowledge=ARROW).fit(X)
+    assert isinstance(model.model_.conditionals[1].predictor, AdditivePredictor)
+    ends = model.predict(np.column_stack([[-30.0, 0.0, 30.0], np.zeros(3)]))[:, 1]
+    assert ends[2] - ends[1] == pytest.approx(ends[1] - ends[0], rel=1e-9)
+    assert (ends[2] - ends[0]) / 60.0 == pytest.approx(np.polyfit(X[:, 0], X[:, 1], 1)[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("noise", [lambda rng, n: rng.standard_t(3, n), lambda rng, n: rng.exponential(size=n) - 1.0])
+def test_the_score_tells_noise_by_new_rows_and_samples_have_it(noise):
+    rng = np.random.default_rng(2)
+
+    def table(n):
+        x = rng.normal(size=n)
+        return np.column_stack([x, x + noise(rng, n)])
+
+    X, further = table(1500), table(10_000)
+    fits = [
+        HNMSearch(noise_distribution=name, knowledge=ARROW, column_transform="none").fit(X)
+        for name in ("gaussian", "auto")
+    ]
+    assert fits[1].score(further) > fits[0].score(further) + 0.1
+    drawn = fits[1].sample(4000, random_state=0)
+    residuals = drawn[:, 1] - drawn[:, 0]
+    assert kstest(residuals, noise(np.random.default_rng(3), 4000)).statistic < 0.06
+
+
+def test_samples_and_counterfactuals_are_on_the_grid_of_the_column(tmp_path):
+    rng = np.random.default_rng(4)
+    hours = np.round(40.0 + 10.0 * rng.normal(size=600))
+    wage = np.round(3.0 + 0.2 * hours + 2.0 * rng.normal(size=600), 2)
+    model = HNMSearch().fit(np.column_stack([hours, wage]))
+    drawn = model.sample(500, random_state=0)
+    assert not (drawn[:, 0] % 1.0).any()
+    assert drawn[:, 1].tolist() == [float(f"{value:.2f}") for value in drawn[:, 1]]
+    model.save(tmp_path / "m.icdh")
+    np.testing.assert_array_equal(icdh.load(tmp_path / "m.icdh").sample(500, random_state=0), drawn)

@@ -1,0 +1,62 @@
+"""The numbers that a column is recorded by, and transforms with their inverses."""
+
+import numpy as np
+import pytest
+from support.table import Rescaled, fit_transform, grid_of
+
+
+@pytest.mark.parametrize(("first", "step", "digits"), [(0, 1, 0), (-40, 20, 0), (3, 25, 2), (1, 1, 4)])
+def test_draws_are_on_the_grid_of_decimals_to_the_last_bit(first, step, digits):
+    rng = np.random.default_rng(0)
+    texts = [f"{(first + step * k) / 10**digits:.{digits}f}" for k in rng.permutation(300)]
+    grid = grid_of(np.array(texts, dtype=float))
+    assert (grid.first, grid.step, grid.digits, grid.single) == (first, step, digits, False)
+    drawn = grid.nearest(rng.normal(first, 50 * step, size=200) / 10**digits)
+    assert drawn.tolist() == [float(f"{value:.{digits}f}") for value in drawn]
+    offsets = np.rint(drawn * 10**digits).astype(int) - first
+    assert not (offsets % step).any()
+
+
+def test_decimals_of_single_precision_stay_so():
+    values = np.arange(300, dtype=np.float32) / np.float32(10.0)
+    grid = grid_of(values.astype(float))
+    assert (grid.digits, grid.single) == (1, True)
+    np.testing.assert_array_equal(grid.nearest(values.astype(float) + 0.01), values.astype(float))
+
+
+def test_values_that_new_rows_repeat_are_their_grid():
+    values = np.repeat([0.3, np.pi, 65.0], [30, 50, 20])
+    grid = grid_of(values)
+    np.testing.assert_array_equal(grid.nearest(np.array([-9.0, 3.0, 40.0, 900.0])), [0.3, np.pi, 65.0, 65.0])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e200])
+def test_numbers_of_many_digits_have_none(scale):
+    assert grid_of(scale * np.random.default_rng(0).normal(size=200)) is None
+    assert grid_of(np.full(20, np.pi)) is None
+
+
+@pytest.mark.parametrize("kind", ["log", "yeo-johnson"])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("power", [0.0, 1.0, 3.0])
+def test_transforms_have_an_inverse_and_a_slope_also_beyond_the_column(kind, sign, power):
+    rng = np.random.default_rng(1)
+    column = np.exp(power * rng.normal(size=400)) if power else rng.normal(size=400)
+    column = (column - column.mean()) / column.std()
+    rescaled = Rescaled(fit_transform(kind, column), sign, 0.3, 1.7)
+    above = np.linspace(column.min(), column.max() + 3.0, 4001)
+    x = sign * above
+    z = rescaled.apply(x)
+    np.testing.assert_allclose(rescaled.undo(z), x, atol=1e-9)
+    assert (np.diff(z) * sign > 0.0).all()
+    slope = np.gradient(z, x)[1:-1]
+    smooth = (np.abs(above[1:-1] - column.max()) > 0.01) & (above[1:-1] > column.min() + 0.1)
+    np.testing.assert_allclose(slope[smooth], np.exp(rescaled.log_slope(x))[1:-1][smooth], rtol=2e-2)
+
+
+def test_what_lies_far_beyond_a_column_grows_in_proportion():
+    column = np.random.default_rng(2).lognormal(sigma=1.5, size=500)
+    column = (column - column.mean()) / column.std()
+    transform = fit_transform("log", column)
+    far = transform.undo(transform.apply(np.array([column.max()])) + np.array([0.0, 10.0, 20.0]))
+    assert far[2] - far[1] == pytest.approx(far[1] - far[0])
