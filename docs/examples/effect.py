@@ -30,8 +30,9 @@ print(answer.summary())
 print(f"\nby counting: a difference of {104 / 11037 - 189 / 11034:.5f}")
 
 # %%
-# 2. An observational study does: surgeons gave the open operation to the hard cases. It cured 273 of 350 kidney stones,
-#    the keyhole operation 289 of 350, and yet is better for small stones and for large ones (Charig et al., 1986).
+# 2. An observational study does: surgeons gave the open operation to the hard cases. It cured 273 of 350
+#    kidney stones, the keyhole operation 289 of 350. Yet it is better for small stones and for large ones (Charig et
+#    al., 1986).
 stones = rows_of(
     ["size", "operation", "cured"],
     {

@@ -12,15 +12,16 @@ import icdh
 from icdh.uncertainty import direction_loss
 
 # %%
-# 1. Without any knowledge. The strength of an edge is in nats: by how much the evidence (the log-likelihood of the
-#    table, less a price for each parameter) falls without the edge. Three nats are odds of twenty to one.
+# 1. Without any knowledge. The strength of an edge is in nats: by so much does the evidence fall without it.
+#    Evidence is the log-likelihood of the table, less a price for each parameter. Three nats are odds of twenty to one.
 sachs = icdh.datasets.load_sachs()
 alone = icdh.HNMSearch().fit(sachs.table)
 print(alone.summary())
 
 # %%
-# 2. What is known cuts down what can be found. PKC and PKA are known to act on the others, not the other way round:
-#    what stands in an earlier tier is no effect of what stands in a later one. A pattern such as "PI*" means several.
+# 2. What is known cuts down what can be found. PKC and PKA are known to act on the others, not the
+#    other way round. What stands in an earlier tier is no effect of what stands in a later one. A pattern such as "PI*"
+#    means several.
 others = [name for name in sachs.feature_names if name not in ("PKC", "PKA")]
 known = icdh.Knowledge(tiers=[["PKC", "PKA"], others], forbidden=[("Jnk", "P38")], required=[("Raf", "Mek")])
 informed = icdh.HNMSearch(knowledge=known).fit(sachs.table)
@@ -29,8 +30,8 @@ print(f"\nlog evidence without and with knowledge: {alone.evidence_:.0f} and {in
 print("Much lower: the table contradicts what was said. A little lower: it leaves room for it.")
 
 # %%
-# 3. Against the consensus of the literature. SHD, the structural Hamming distance, counts the edges that are missing,
-#    too many, or the wrong way round: zero is best, and 17 is what a graph without edges has.
+# 3. Against the consensus of the literature. SHD, the structural Hamming distance, counts the edges that are
+#    missing, extra, or reversed. Zero is best, and a graph without edges has 17.
 for what, model in (("no knowledge", alone), ("knowledge", informed)):
     print(f"{what}: SHD {icdh.metrics.shd(model.adjacency_matrix_ != 0, sachs.adjacency)}")
 figure = icdh.plotting.plot_comparison(informed.adjacency_matrix_, sachs.adjacency, sachs.feature_names, weight="nats")
@@ -52,7 +53,7 @@ before = icdh.HNMSearch().fit(watched)
 print("\nwatched alone:", *arrows(before), "if turned:", np.nanmax(direction_loss(before)).round(1), "nats")
 
 #    Now somebody sets the cause in a hundred rows. A value that was set says nothing of its causes, but its effects
-#    follow: every row has a condition, and every condition the variables that it sets.
+#    follow. Every row has a condition, and every condition names the variables that it sets.
 given = 2.0 * rng.normal(size=100)
 rows = np.vstack([watched, np.column_stack([0.6 * given + 0.8 * rng.normal(size=100), given])])
 done = icdh.Interventions(["watched"] * 300 + ["set"] * 100, {"watched": [], "set": ["x1"]})
