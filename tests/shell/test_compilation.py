@@ -62,6 +62,7 @@ set_by_experiment = np.zeros(X.shape, dtype=bool)
 set_by_experiment[:150, 1] = True
 for method in (ICDH(max_rounds=1), HNMSearch()):
     method.fit(X, interventions=set_by_experiment)
+X[:, 3] = np.maximum(X[:, 3], 0.0)
 counted = np.column_stack([X, np.digitize(X[:, 0], (-1, 0, 1)), X[:, 1] > 0, np.digitize(X[:, 2], (-1, 1))])
 for table in (counted, np.asfortranarray(counted), counted[::2]):
     HNMSearch(kinds={6: "categorical"}).fit(table)
