@@ -254,7 +254,7 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
 def _transform_of(column: Column, samples: Sequence[Floats], least: float) -> tuple[Transform, float]:
     """Return the transform of a column, and the log-likelihood that it adds, less the cost of its parameter."""
     given, n = column.transform, samples[0].size
-    if given == "none":
+    if given == "none" or not np.ptp(samples[0]) > 0.0:  # beside a point mass there may be one value alone
         return Transform(), 0.0
     transform = fit_transform(given, samples[0], low=least) if isinstance(given, str) else given.transform
     return transform, n * float(np.mean([transform.log_slope(sample) for sample in samples])) - 0.5 * math.log(n)

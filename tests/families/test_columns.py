@@ -216,3 +216,13 @@ def test_point_masses_are_named_and_found_beside_the_largest_numbers():
         Table.of(np.hstack([rng.normal(size=(400, 1)), spend])).warn()
     far = 1.2e308 * np.linspace(1.0, 1.1, 10)
     assert point_mass(np.concatenate([-far, np.zeros(50), far])).value == 0.0
+
+
+@pytest.mark.parametrize("transform", ["log", "yeo-johnson"])
+def test_one_value_beside_a_point_mass_is_not_transformed(transform):
+    """As a context of an experiment: zeros, and ones."""
+    values = np.repeat([0.0, 1.0], [300, 40])
+    values = (values - values.mean()) / values.std()
+    read = columns_of(values[np.newaxis], ["continuous"], transform, masses=[[float(values[0])]])
+    assert read.transforms[0].transform.kind == "none"
+    np.testing.assert_allclose(read.causes[0], values, atol=1e-9)
