@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from helpers import cases
 from scipy.stats import t as student
 from scipy.stats import ttest_ind
@@ -164,7 +163,8 @@ def crossed(seed=0, n_firms=40, n_years=25):
 
 
 def test_groups_in_two_ways_have_the_sandwich_of_both_less_that_of_their_cells():
-    from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
+    sm = pytest.importorskip("statsmodels.api")
+    cov_cluster_2groups = pytest.importorskip("statsmodels.stats.sandwich_covariance").cov_cluster_2groups
 
     X = crossed()
     X = pd.concat([X, X[:200]], ignore_index=True)  # some cells hold two rows
