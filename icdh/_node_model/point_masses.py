@@ -30,7 +30,7 @@ from icdh._node_model.categorical import HALF_A_COUNT, label_terms, log_softmax
 from icdh._node_model.gaussian import GaussianLaw, GaussianResponse
 from icdh._node_model.law import SAME, Law
 from icdh._node_model.network import indicators
-from icdh._node_model.noise_density import Noise
+from icdh._node_model.noise_density import LEAST_PLACE, Noise
 from icdh._node_model.response import Density
 from icdh._node_model.scoring import FittedByScoring, Terms
 from icdh._utils.arrays import Floats, Integers, Mask
@@ -137,7 +137,8 @@ class PointMassLaw(Law):
             drawn[(left >= below) & ~beyond & np.isnan(drawn)] = self.masses[k]
             left = np.where(beyond, left - p[k + 1], left)
         with np.errstate(divide="ignore", invalid="ignore"):
-            of_density = self.numbers.draw(outputs, self.numbers.errors.quantile(left / p[0]))
+            places = np.clip(left / p[0], LEAST_PLACE, 1.0 - LEAST_PLACE)
+            of_density = self.numbers.draw(outputs, self.numbers.errors.quantile(places))
         return np.where(np.isnan(drawn), self.offset + self.scale * of_density, drawn)
 
     def noise(self, observed: Floats, outputs: Floats) -> Floats:
