@@ -307,9 +307,7 @@ class GraphSearch:
             for transform in TRANSFORMS:
                 columns = part.columns(transform, self.seed).with_normal_scores()
                 scores = family_evidence(settings, columns, part, self.seed, self.clock)
-                if graph is None:
-                    pilot = Climber(scores, part.rules, settings.max_parents)
-                    graph, _ = pilot.climb_once(pilot.least)
+                graph = graph or short_search(scores, part.rules, settings.max_parents)
                 scores.choose_noise(list(enumerate(graph)))
                 evidences[transform] = columns.log_jacobians - scores(list(enumerate(graph)))
         except OutOfTime:
@@ -424,6 +422,12 @@ class GraphSearch:
         except OutOfTime:
             return found._replace(timed_out=True)
         return found._replace(graph=best_graph(families)[0])
+
+
+def short_search(scores: FamilyScore, rules: EdgeRules, max_parents: int) -> Graph:
+    """Return the graph of one climb from the required edges alone."""
+    climber = Climber(scores, rules, max_parents)
+    return climber.climb_once(climber.least)[0]
 
 
 def some(size: int, most: int, rng: np.random.Generator) -> Integers:

@@ -45,8 +45,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         Hidden units of every variable's network. "auto" starts with five and doubles them for the variables whose
         evidence rises by that, given the causes found so far. As a rule these are one to three of ten, which are nearly
         determined by their causes. The search goes up to ten units, on tables of more than 1500 rows to twenty; the
-        graph found is fitted with up to twenty. A variable that is best described by a sum of functions of one cause
-        each is kept as a network with twenty units for each cause.
+        graph found is fitted with up to twenty. A variable that a sum of functions of one cause each, or a line,
+        describes best is kept as that, without hidden units.
     prior_precision : float, default 3.0
         Precision of the weights' prior, before it is adapted to each family.
     edge_penalty : float or "auto", default "auto"

@@ -23,7 +23,7 @@ from icdh.knowledge import EdgeRules
 from icdh.network import root_mean_square
 from icdh.search.climb import Climber
 from icdh.search.escapes import Search, SearchResult
-from icdh.search.moves import Graph, Move, parents_matrix, toggled
+from icdh.search.moves import Graph, Move, parents_matrix
 from icdh.two_phase.family import FamilyFitter
 from icdh.two_phase.objective import Problem
 from icdh.two_phase.rounds import TwoPhaseResult
@@ -155,7 +155,6 @@ def _strength(scores: FamilyScore, graph: Graph) -> Floats:
     """Return by how much the score of a graph, of all observations, rises without each edge, never quite zero."""
     strength, share = np.zeros((len(graph), len(graph))), scores.families.share()
     for child, causes in enumerate(graph):
-        fewer = [(child, toggled(causes, cause)) for cause in causes]
-        rises = np.array(scores(fewer)) - scores([(child, causes)])[0]
-        strength[list(causes), child] = np.maximum(rises / share[child], np.finfo(float).tiny)
+        rises = scores.rises((child, causes)) / share[child]
+        strength[list(causes), child] = np.maximum(rises, np.finfo(float).tiny)
     return strength

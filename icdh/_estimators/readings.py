@@ -11,9 +11,8 @@ import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
-from icdh._estimators.graph_search import TUNING, family_evidence, some
+from icdh._estimators.graph_search import TUNING, family_evidence, short_search, some
 from icdh._utils.clock import Clock, OutOfTime
-from icdh.search.climb import Climber
 
 
 def are_counts(settings: SearchSettings, table: CanonicalTable, columns: list[int], seed: int, clock: Clock) -> bool:
@@ -50,8 +49,7 @@ def evidence(settings: SearchSettings, table: CanonicalTable, seed: int, clock: 
     """Return the evidence of the graph of a short search, in nats, densities as those in the user's units."""
     columns = table.columns("none", seed).with_normal_scores()
     scores = family_evidence(replace(settings, n_restarts=1), columns, table, seed, clock)
-    pilot = Climber(scores, table.rules, settings.max_parents)
-    graph, _ = pilot.climb_once(pilot.least)
+    graph = short_search(scores, table.rules, settings.max_parents)
     nats = float(columns.log_jacobian - sum(scores(list(enumerate(graph)))))
     for response, (_, unit) in zip(columns.responses, table.of_counts.tolist(), strict=True):
         if response.density is not None:

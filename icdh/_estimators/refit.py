@@ -1,7 +1,6 @@
 """What a model holds of a graph: the strength of its edges, and the winner of every family."""
 
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families
 from icdh._node_model.gaussian import GaussianLaw, fit_linear
 from icdh._node_model.law import CONSTANT, Conditional, Law
-from icdh._node_model.network import NodeNetwork
+from icdh._node_model.network import FamilyPredictor, NodeNetwork
 from icdh._node_model.noise import fit_noise, noise_gain
 from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore, quick_score
 from icdh._table.transforms import Rescaled
@@ -22,8 +21,6 @@ from icdh._utils.arrays import Floats
 from icdh._utils.clock import Clock, OutOfTime
 from icdh._utils.parallel import single_blas_thread
 from icdh.search.moves import Family, Graph, toggled
-
-Winner: TypeAlias = NodeNetwork | AdditivePredictor
 
 
 def strengths(found: FoundGraph) -> np.ndarray:
@@ -46,8 +43,7 @@ def strengths(found: FoundGraph) -> np.ndarray:
             strength[list(parents), node] = _strengths_beside_hidden(found.causes, found.graph, node)
             continue
         by = found.whole if found.whole is not None and node in decided else scores
-        fewer = [(node, toggled(parents, cause)) for cause in parents]
-        rise = np.array(by(fewer)) - by([(node, parents)])[0]
+        rise = by.rises((node, parents))
         rise /= by.families.design_effects((node, parents), by.fit_of((node, parents)))
         strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
     return table.edges_in_users_order(strength)
@@ -66,7 +62,7 @@ def _mean_and_spread_losses(
     try:
         found.limit(clock)
         scores(families)
-        of_families = scores.run("telling means from spreads", scores.mean_and_spread_losses, families)
+        of_families = scores.run("separating mean and spread", scores.mean_and_spread_losses, families)
     except OutOfTime:
         return None, None
     finally:
@@ -187,7 +183,7 @@ def _without_limit(found: FoundGraph, graph: Graph) -> FamilyScore:
 
 def _winners(
     found: FoundGraph, scores: FamilyScore, families: list[Family], clock: Clock, at_fixed_point: bool
-) -> list[tuple[Winner, Law]]:
+) -> list[tuple[FamilyPredictor, Law]]:
     """Return the best mean model of every family, and its law, on columns that new rows have, too.
 
     These are columns without cells of grids, and causes in place of their ranks; where the search saw such columns, its
@@ -196,21 +192,21 @@ def _winners(
     """
     inexact = [family for family in families if not found.columns.are_exact(family)]
     exact, in_time = _scores_on_exact_columns(found, inexact, clock) if inexact else (scores, True)
-    winners = []
+    winners, values = [], found.columns.transformed(found.table.values)
     for family in families:
         source = exact if family in inexact else scores
         if in_time and at_fixed_point:
             winners.append(_winner(source, family, found.settings.noise_distribution))
         else:
-            winners.append(_likeliest(found, source, family, scores.fit_of(family)))
+            winners.append(_likeliest(found, values, source, family, scores.fit_of(family)))
     return winners
 
 
-def _winner(scores: FamilyScore, family: Family, noise: str) -> tuple[Winner, Law]:
+def _winner(scores: FamilyScore, family: Family, noise: str) -> tuple[FamilyPredictor, Law]:
     """Return the mean model of a family that scores best, and its law with the noise that residuals ask for."""
     families, (x, response) = scores.families, scores.families.data(family)
     parents = np.array(family[1], dtype=int)
-    predictor: Winner
+    predictor: FamilyPredictor
     if (best := scores.model_of(family, noise)) == "linear" and response.gaussian is not None:
         linear = fit_linear(x, response.gaussian)
         predictor = AdditivePredictor.linear(parents, families.widths[parents], linear, x)
@@ -224,7 +220,7 @@ def _winner(scores: FamilyScore, family: Family, noise: str) -> tuple[Winner, La
     return predictor, _with_noise(families, family, predictor, noise)
 
 
-def _with_noise(families: Families, family: Family, predictor: Winner, noise: str) -> Law:
+def _with_noise(families: Families, family: Family, predictor: FamilyPredictor, noise: str) -> Law:
     """Return the law of a family's response with the noise that standardised residuals ask for."""
     x, response = families.data(family)
     if response.density is None:
@@ -259,14 +255,14 @@ def _evidence_on_exact_columns(found: FoundGraph, clock: Clock, masses: bool = T
     return family_evidence(found.settings, columns, found.table, found.seed, clock)
 
 
-def _likeliest(found: FoundGraph, scores: FamilyScore, family: Family, known: NodeFit) -> tuple[Winner, Law]:
-    """Return the network of a family under which all observations are likeliest, among them the one of no cause.
+def _likeliest(
+    found: FoundGraph, values: Floats, scores: FamilyScore, family: Family, known: NodeFit
+) -> tuple[FamilyPredictor, Law]:
+    """Return the network of a family under which all values, (n, M), are likeliest, among them the one of no cause.
 
     A fit to a few observations, or one that was cut short, may be far off where it saw none.
     """
-    (node, parents), values = family, found.table.values.copy()
-    for k, transform in enumerate(found.columns.transforms):
-        values[k] = values[k] if transform is None else transform.apply(values[k])
+    node, parents = family
     counts = slice(None) if found.table.rows is None else found.table.rows[node]
     response, widths = scores.families.responses[node], found.columns.widths[list(parents)]
     constant = np.append(np.zeros(int(widths.sum())), response.without_parents(1)[0])
@@ -280,12 +276,12 @@ def _likeliest(found: FoundGraph, scores: FamilyScore, family: Family, known: No
 
 
 def _conditionals(
-    found: FoundGraph, families: list[Family], winners: list[tuple[Winner, Law]], n_variables: int
+    found: FoundGraph, families: list[Family], winners: list[tuple[FamilyPredictor, Law]], n_variables: int
 ) -> list[Conditional]:
     """Return the distributions of the user's columns, contexts held at zero."""
     table = found.table
     conditionals: list[Conditional] = [CONSTANT] * n_variables
-    zeros = np.array([0.0 if of is None else float(of.apply(np.zeros(1))[0]) for of in found.columns.transforms])
+    zeros = found.columns.transformed(np.zeros((len(table.order), 1)))[:, 0]
     for (node, parents), (predictor, law) in zip(families, winners, strict=True):
         if table.order[node] >= n_variables:
             continue
@@ -310,7 +306,7 @@ def _add_confounded(
         children = [node for node, _ in families]
         loadings = loadings * table.signs[children]
         loadings *= np.sign(loadings[np.argmax(np.abs(loadings))])
-        winners: list[tuple[Winner, Law]] = []
+        winners: list[tuple[FamilyPredictor, Law]] = []
         for (_, parents), (response, fit) in zip(families, networks, strict=True):
             inputs = np.array(parents, dtype=int)
             network = NodeNetwork(inputs, scores.families.widths[inputs], fit.theta, fit.hidden_units)

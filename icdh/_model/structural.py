@@ -23,10 +23,10 @@ from icdh._model import effects as interventional
 from icdh._model import export
 from icdh._model import hidden as hidden_common
 from icdh._model.hidden import HiddenCause, is_confounded
-from icdh._node_model.law import SAME, Conditional, nearest
+from icdh._node_model.law import SAME, Conditional
 from icdh._table.categories import Categories
 from icdh._table.frames import frame_of, index_of
-from icdh._table.kinds import Grid
+from icdh._table.kinds import Grid, nearest
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 from icdh._utils.arrays import ByColumn, Floats, Foreign, Mask, Observations, RandomState, TableLike
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator

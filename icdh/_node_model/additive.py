@@ -31,7 +31,7 @@ from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.families import Families, Family
 from icdh._node_model.gaussian import LEAST_ROWS, RESOLVED, GaussianResponse, LinearFit
 from icdh._node_model.law import Law
-from icdh._node_model.network import network_inputs
+from icdh._node_model.network import FamilyPredictor
 from icdh._utils.arrays import Floats, Integers, Mask
 
 
@@ -124,15 +124,11 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class AdditivePredictor:
+class AdditivePredictor(FamilyPredictor):
     """A mean that is a sum of functions of one network input each, and one variance: an additive or a linear model.
 
     Attributes
     ----------
-    inputs : ndarray of int, shape (p,)
-        The parents.
-    widths : ndarray of int, shape (p,)
-        How many network inputs every parent is: one for a number, K for K categories.
     curves : tuple of Curve
         One a network input.
     intercept : float
@@ -141,8 +137,6 @@ class AdditivePredictor:
         v.
     """
 
-    inputs: Integers
-    widths: Integers
     curves: tuple[Curve, ...]
     intercept: float
     variance: float
@@ -152,10 +146,6 @@ class AdditivePredictor:
         """Return a linear model, given its fit to network inputs x, shape (q, n)."""
         curves = tuple(Curve(np.zeros(0), np.zeros(0), slope) for slope in fit.slopes.tolist())
         return cls(inputs, widths, curves, float(fit.mean.mean() - fit.slopes @ x.mean(axis=1)), fit.variance)
-
-    def predict(self, values: Floats, law: Law) -> Floats:
-        """Return mean and log-variance, shape (2, M), given all variables, one a row, shape (N, M)."""
-        return self.outputs(network_inputs(values, self.inputs, self.widths), law)
 
     def outputs(self, x: Floats, law: Law) -> Floats:
         """Return mean and log-variance, shape (2, M), given the network inputs x, one a row."""

@@ -142,6 +142,11 @@ class Columns(NamedTuple):
         node, parents = family
         return bool(self.exact[[node, *parents]].all())
 
+    def transformed(self, values: Floats) -> Floats:
+        """Return standardised values of the columns under their transforms, both of shape (N, M)."""
+        pairs = zip(values, self.transforms, strict=True)
+        return np.array([column if of is None else of.apply(column) for column, of in pairs])
+
     def with_normal_scores(self) -> "Columns":
         """Return the columns with very heavy-tailed causes, and counts, replaced by their normal scores.
 

@@ -28,11 +28,6 @@ NumberLaw = TypeVar("NumberLaw", bound="NormalLaw")
 EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
 
 
-def nearest(levels: Floats, values: Floats) -> Integers:
-    """Return the index of the level nearest to each value, shape (M,); levels are in ascending order."""
-    return np.searchsorted((levels[1:] + levels[:-1]) / 2, values)
-
-
 class Law(ABC):
     """The distribution of one variable given its outputs.
 
@@ -82,8 +77,14 @@ class Law(ABC):
         """
 
     def moments_of(self, function: Callable[[Floats], Floats], outputs: Floats) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation of a function of the values, each of shape (M,), given the outputs."""
-        return self.mean_and_scale(outputs)
+        """Return mean and standard deviation of a function of the values, each of shape (M,), given the outputs.
+
+        Raises
+        ------
+        TypeError
+            If the values have no density: transforms are for numbers.
+        """
+        raise TypeError(f"no {self.value} has a density, and so no function of it has these moments")
 
     @abstractmethod
     def draw(self, outputs: Floats, noise: Floats) -> Floats:

@@ -21,8 +21,10 @@ distribution with a solver. `GaussianResponse` has compiled kernels (`icdh._node
 in NumPy (`icdh._node_model.scoring`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,6 +32,7 @@ from icdh._node_model._kernels import fill_hidden, node_forward
 from icdh._node_model.law import Law
 from icdh._utils.arrays import Floats, Integers, Mask
 
+Predictor = TypeVar("Predictor", bound="FamilyPredictor")
 SPLIT = 0.3  # standard deviation of the step between the halves of a unit
 
 
@@ -110,8 +113,8 @@ def network_inputs(values: Floats, parents: Integers, widths: Integers) -> Float
 
 
 @dataclass(frozen=True)
-class NodeNetwork:
-    """A fitted network of a node: the outputs of its law given its parents.
+class FamilyPredictor(ABC):
+    """A fitted mean model of a node: the outputs of its law given its parents.
 
     Attributes
     ----------
@@ -119,20 +122,46 @@ class NodeNetwork:
         The parents.
     widths : ndarray of int, shape (p,)
         How many network inputs every parent is: one for a number, K for K categories.
+    """
+
+    inputs: Integers
+    widths: Integers
+
+    def predict(self, values: Floats, law: Law) -> Floats:
+        """Return the outputs of a law, shape (o, M), given all variables, one a row, shape (N, M)."""
+        return self.outputs(network_inputs(values, self.inputs, self.widths), law)
+
+    @abstractmethod
+    def outputs(self, x: Floats, law: Law) -> Floats:
+        """Return the outputs of a law, shape (o, M), given the network inputs x, one a row."""
+
+    @abstractmethod
+    def in_original_signs(self: Predictor, signs: Floats, sign: float, law: Law) -> Predictor:
+        """Return the predictor of ``sign * y`` given ``signs * x``, when this one is of y given x."""
+
+    @abstractmethod
+    def held(self: Predictor, kept: Mask, at: Floats) -> Predictor:
+        """Return the predictor of some inputs alone, numbers beside them held at values; both of shape (p,)."""
+
+    @abstractmethod
+    def faults(self, law: Law, widths: Sequence[int]) -> Iterator[str]:
+        """Yield what contradicts itself, the law, or how many network inputs every parent is."""
+
+
+@dataclass(frozen=True)
+class NodeNetwork(FamilyPredictor):
+    """A fitted network of a node.
+
+    Attributes
+    ----------
     theta : ndarray
         The weights, those of the first layer first, as the law reads them.
     hidden_units : int
         m.
     """
 
-    inputs: Integers
-    widths: Integers
     theta: Floats
     hidden_units: int
-
-    def predict(self, values: Floats, law: Law) -> Floats:
-        """Return the outputs of a law, shape (o, M), given all variables, one a row, shape (N, M)."""
-        return self.outputs(network_inputs(values, self.inputs, self.widths), law)
 
     def outputs(self, x: Floats, law: Law) -> Floats:
         """Return the outputs of a law, shape (o, M), given the network inputs x, one a row."""

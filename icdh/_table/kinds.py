@@ -276,6 +276,11 @@ def point_masses(values: Floats) -> list[float]:
     return masses if rest.size > TIES.fewest_others else []
 
 
+def nearest(levels: Floats, values: Floats) -> Integers:
+    """Return the index of the level nearest to each value, shape (M,); levels are in ascending order."""
+    return np.searchsorted((levels[1:] + levels[:-1]) / 2, values)
+
+
 @dataclass(frozen=True)
 class Grid:
     """The numbers that a column is recorded by.
@@ -303,7 +308,7 @@ class Grid:
     def nearest(self, values: Floats) -> Floats:
         """Return the nearest numbers, shape (n,), to the last bit as decimals are read."""
         if self.observed.size:
-            return self.observed[np.searchsorted((self.observed[1:] + self.observed[:-1]) / 2, values)]
+            return self.observed[nearest(self.observed, values)]
         steps = np.rint((values * 10.0**self.digits - self.first) / self.step)
         return self.decimals(self.first + self.step * steps)
 

@@ -1,7 +1,7 @@
 """The residuals of every variable given its causes in a graph, after a fit of their own.
 
-The search sees columns under a transform and on their grids (`icdh._node_model.columns`), and a saved model holds
-distributions of the columns as they are. So the families of the graph are fitted again as the search fits them: an
+The search sees columns on their grids (`icdh._node_model.columns`), and a model holds distributions of columns without
+cells. So the families of the graph are fitted again as the search fits them: an
 estimator, the model that it learned and a file then have the same residuals, and so has any graph, whatever found it.
 
 The residual of a number is (value - mean) / standard deviation. The node model has a floor under the variance: 0.3 % of
