@@ -298,7 +298,7 @@ class StructuralModel:
         if self.conditionals[variable].law.whole:
             values = np.rint(values)
         levels = self.levels.get(variable)
-        return values if levels is None else levels[nearest(levels, values)]
+        return values + 0.0 if levels is None else levels[nearest(levels, values)]  # no negative zero
 
     def scaled_variable(self, variable: int, values: Floats) -> Floats:
         """Return the scaled values that an intervention set for a variable; both of shape (M,).

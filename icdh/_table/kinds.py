@@ -314,7 +314,7 @@ class Grid:
 
     def decimals(self, whole: Floats) -> Floats:
         """Return whole / 10^digits, shape (n,), in the precision of the column."""
-        numbers = whole / 10.0**self.digits + 0.0  # no negative zero
+        numbers = whole / 10.0**self.digits
         return numbers.astype(np.float32).astype(np.float64) if self.single else numbers
 
 

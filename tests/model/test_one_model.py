@@ -85,3 +85,11 @@ def test_samples_and_counterfactuals_are_on_the_grid_of_the_column(tmp_path):
     assert drawn[:, 1].tolist() == [float(f"{value:.2f}") for value in drawn[:, 1]]
     model.save(tmp_path / "m.icdh")
     np.testing.assert_array_equal(icdh.load(tmp_path / "m.icdh").sample(500, random_state=0), drawn)
+
+
+def test_no_count_that_is_drawn_is_a_negative_zero():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=500)
+    model = HNMSearch(kinds={1: "count"}).fit(np.column_stack([x, rng.poisson(np.exp(0.5 + 0.5 * x))]))
+    below = model.model_.scaling.apply(np.full(3, -0.1), 1)
+    assert not np.signbit(model.model_.in_units(1, below)).any()
