@@ -168,17 +168,6 @@ def hidden_values_of(model: "StructuralModel", scaled: Floats) -> HiddenValues:
     return HiddenValues(values[:, 0].T, values[:, 1].T)
 
 
-def with_hidden_draws(model: "StructuralModel", table: Table, rng: np.random.Generator) -> Table:
-    """Return a table with one column more for every hidden cause: draws of its values, given each row.
-
-    With the row such a draw is one of the joint distribution if the model is right. Means would not be.
-    """
-    if not model.hidden_causes:
-        return table
-    draws = [part.posterior.draw(rng) for part in parts(model, model.scaled(table))]
-    return replace(table, values=np.vstack([table.values, draws]), names=graph_with_hidden(model)[1])
-
-
 def bidirected_edges(model: "StructuralModel") -> Mask:
     """Return which pairs of variables have a hidden cause in common, bool, shape (N, N), symmetric."""
     joined = np.zeros(model.adjacency.shape, dtype=bool)

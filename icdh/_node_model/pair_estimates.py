@@ -31,6 +31,7 @@ class Tuning:
     most_deviations: float = 3.0  # of a derivative: a few rows of a heavy tail promise nothing
     rows_for_function: int = 4  # with fewer, what single variables explain stays
     of_a_parent: int = 8  # functions by which a misfit is told
+    turns: int = 32  # of a curve that a check looks for in residuals
     resolved: float = 1e-6  # deviation of a function that those before it must leave
     most_products: float = 1.5e9  # multiplications, about a second; of wide tables fewer rows are looked at
     fewest_rows: int = 100
@@ -103,15 +104,36 @@ def misfit(families: Families, family: Family, fit: NodeFit) -> float:
     """
     if not family[1]:
         return 0.0
-    rest, parents = _unexplained(families, family, fit), family[1]
     counted = slice(None) if families.rows is None else families.rows[family[0]]
-    rest, k = rest[:, counted], TUNING.of_a_parent
-    functions = np.stack([_functions_of(families.causes[families.inputs_of([own])][:, counted], k) for own in parents])
-    squares = np.square(functions @ rest.T) / rest.shape[1]
-    relative, n = 1.0 / np.arange(1, k + 1), rest.shape[1]
-    told = evidence_of_squares(with_large_effects(squares[:, :, 0], float(rest[0] @ rest[0]), n), relative, n)
-    told += sum(evidence_of_squares(squares[:, :, other], relative, n) for other in range(1, len(rest)))
-    return float(told.max())
+    causes = [families.causes[families.inputs_of([own])][:, counted] for own in family[1]]
+    return _nats_of_functions(_unexplained(families, family, fit)[:, counted], causes, TUNING.of_a_parent)
+
+
+def misfit_of_residual(residual: Floats, causes: Sequence[Floats]) -> float:
+    """Return the nats that functions of single causes tell of mean and spread of a standard normal residual.
+
+    Parameters
+    ----------
+    residual : ndarray, shape (n,)
+        The residual.
+    causes : sequence of ndarray, each of shape (w, n)
+        The network inputs of the causes.
+    """
+    if not causes or not residual.size:
+        return 0.0
+    scores = np.stack([residual, np.sqrt(0.5) * (np.square(residual) - 1.0)])
+    return _nats_of_functions(np.clip(scores, -TUNING.most_deviations, TUNING.most_deviations), causes, TUNING.turns)
+
+
+def _nats_of_functions(rest: Floats, causes: Sequence[Floats], k: int) -> float:
+    """Return the most that k functions of a single cause tell of standardised derivatives, shape (S, n), in nats."""
+    n = rest.shape[1]
+    functions = np.stack([_functions_of(of_cause, k) for of_cause in causes])
+    squares = np.square(functions @ rest.T) / n
+    relative = 1.0 / np.arange(1, k + 1)
+    nats = evidence_of_squares(with_large_effects(squares[:, :, 0], float(rest[0] @ rest[0]), n), relative, n)
+    nats += sum(evidence_of_squares(squares[:, :, other], relative, n) for other in range(1, len(rest)))
+    return float(nats.max())
 
 
 def _unexplained(families: Families, family: Family, fit: NodeFit, alone: Floats | None = None) -> Floats:

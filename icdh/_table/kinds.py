@@ -312,6 +312,16 @@ class Grid:
         steps = np.rint((values * 10.0**self.digits - self.first) / self.step)
         return self.decimals(self.first + self.step * steps)
 
+    def cells(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return the ends of the cells around values, each of shape (n,): half-way to the next numbers."""
+        if not self.observed.size:
+            half = 0.5 * self.step / 10.0**self.digits
+            return values - half, values + half
+        edges = (self.observed[1:] + self.observed[:-1]) / 2
+        edges = np.pad(edges, 1, mode="reflect", reflect_type="odd") if edges.size > 1 else edges
+        place = nearest(self.observed, values)
+        return edges[place], edges[place + 1]
+
     def decimals(self, whole: Floats) -> Floats:
         """Return whole / 10^digits, shape (n,), in the precision of the column."""
         numbers = whole / 10.0**self.digits

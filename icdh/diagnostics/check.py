@@ -1,5 +1,6 @@
 """Is the model right, and which of its arrows can be trusted: `icdh.check`."""
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
@@ -8,18 +9,16 @@ from numpy.typing import ArrayLike
 
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.export import weight_unit
-from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes, with_hidden_draws
+from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._node_model.families import TUNING as FAMILIES
 from icdh._table.experiments import Design, Interventions
-from icdh._table.kinds import KINDS
 from icdh._table.relations import Groups, with_relations, without_groups
-from icdh._table.table import Table
 from icdh._utils.arrays import Floats, TableLike
 from icdh._utils.checks import check_same_rows, random_generator
 from icdh._utils.labels import printable
 from icdh.diagnostics.independence import NodeTest, node_tests
-from icdh.diagnostics.residuals import Residual, fit_residuals
+from icdh.diagnostics.residuals import Residual, residuals_of
 from icdh.diagnostics.result import LEVEL, ModelCheck, NodeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals, track_record
 from icdh.exceptions import NotFittedError
@@ -47,12 +46,12 @@ def check(
 ) -> ModelCheck:
     """Test the residuals of a model against its assumptions, and list what is known of its arrows.
 
-    Every variable is fitted to its causes again, as the search does: its transform, its grid, its kinds of columns.
-    Then the residual is tested for independence (`icdh.diagnostics.independence`): of the causes, of the mean that they
-    predict, and of all others that the variable does not cause. If the model is right, at most 5 % of tables are
-    rejected. The question is whether heteroscedastic noise models on this graph can explain the table, whatever found
-    the graph. No graph is changed. Hidden causes of the model are causes in it, too: of the values that each has given
-    a row one is drawn. Their own arrows are not tested, and no loss of a turned arrow is known beside them.
+    The residual of every variable given its causes (`icdh.diagnostics.residuals`) is tested for independence
+    (`icdh.diagnostics.independence`): of the causes, of the mean that they predict, and of all others that the variable
+    does not cause. If the model is right, at most 5 % of tables are rejected. Nothing is fitted again: the residuals
+    are those of the model that predicts and samples. Hidden causes of the model are causes in it, too: of the values
+    that each has given a row one is drawn. Their own arrows are not tested, and no loss of a turned arrow is known
+    beside them.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ def check(
         As of ``fit``: one drawn row of every group is looked at, of a single sequence one of every block of
         consecutive rows, as many as a block has rows.
     random_state : int, SeedSequence, Generator or None
-        Seeds the draw of rows, initial weights, and the residuals of few values.
+        Seeds the draw of rows, and of the residuals of few values and of grids.
 
     Returns
     -------
@@ -108,18 +107,17 @@ def check(
     check_same_rows(X, interventions, "interventions")
     design = Design.of(interventions, table)
     rng = random_generator(random_state)
-    part, seed = np.arange(table.n_observations), int(rng.integers(2**31))
+    part = np.arange(table.n_observations)
     if table.related is not None:
         drawn = rng.permutation(part.size)
         part = np.sort(drawn[np.unique(table.related.units[drawn], return_index=True)[1]])
     if part.size > MOST_ROWS:
         part = np.sort(rng.choice(part, MOST_ROWS, replace=False))
-    counts = None if design.baseline is None else design.baseline[:, part]
-    graph, names = graph_with_hidden(fitted)
-    kinds = [*_kinds(fitted, table), *("continuous" for _ in fitted.hidden_causes)]
-    checked = with_hidden_draws(fitted, table.of_rows(part), rng)
-    residuals = fit_residuals(checked, kinds, fitted.column_transform, graph, counts, seed)
-    tests = node_tests(residuals.of_first(table.n_variables), graph, table.unordered)
+    checked, (graph, names) = table.of_rows(part), graph_with_hidden(fitted)
+    counts = np.ones(checked.values.shape, dtype=bool) if design.baseline is None else design.baseline[:, part]
+    places = np.random.default_rng(int(rng.integers(2**31)))  # not the stream that a user may have simulated X by
+    residuals = residuals_of(fitted, checked, counts, places)
+    tests = node_tests(residuals, graph, table.unordered)
     nodes = [_node(names, node, tests[node], residuals.of[node], graph[:, node]) for node in sorted(tests)]
     if isinstance(model, HNMSearch) and not fitted.hidden_causes:
         fitted = replace(fitted, direction_loss=direction_loss(model), hidden_loss=hidden_loss(model))
@@ -139,12 +137,6 @@ def _fitted(model: object) -> StructuralModel:
     raise TypeError(f"model must be a fitted estimator or what icdh.load returns; got {type(model).__name__}")
 
 
-def _kinds(fitted: StructuralModel, table: Table) -> list[str]:
-    """Return the kinds that the model was learned with, or what the columns look like."""
-    learned = fitted.kinds or table.kinds
-    return [kind if KINDS[kind].varies else seen for kind, seen in zip(learned, table.kinds, strict=True)]
-
-
 def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residual, causes_of: Floats) -> NodeCheck:
     groups = test.on_causes, test.on_mean, test.on_others
     p_values = [group.p_value for group in groups]
@@ -152,9 +144,14 @@ def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residu
     # P-values that differ less are equal, as those of a cause and of an increasing function of it.
     strongest = next(k for k, p in enumerate(p_values) if p <= (1.0 + 1e-9) * min(p_values))
     variable = groups[strongest].variable
-    on, rejected = None if variable is None else names[variable], test.p_value < LEVEL
+    on, is_described = (
+        None if variable is None else names[variable],
+        not (test.on_causes.variable is not None and residual.misfit > FAMILIES.failed),
+    )
+    rejected = test.p_value < LEVEL or not is_described
+    p_value = test.p_value if is_described else min(test.p_value, math.exp(-residual.misfit))
     meaning = MEANING[strongest].format(printable(on)) if rejected else ""
-    if rejected and residual.misfit > FAMILIES.failed:  # what depends on others may be what is left of the causes
+    if not is_described:  # what depends on others may be what is left of the causes
         meaning = NOT_DESCRIBED.format(", ".join(printable(names[k]) for k in np.flatnonzero(causes_of).tolist()))
     seen = float(residual.seen.mean()) if residual.seen.size else 0.0
-    return NodeCheck(names[node], test.p_value, causes, mean, others, on, rejected, residual.noise, meaning, seen)
+    return NodeCheck(names[node], p_value, causes, mean, others, on, rejected, residual.noise, meaning, seen)

@@ -177,6 +177,7 @@ def node_tests(residuals: Residuals, adjacency: Floats, labels: Collection[int])
         The variables of labels without an order.
     """
     reached = graphs.descendants(adjacency != 0)
+    varying = np.flatnonzero(residuals.variables.min(axis=1) < residuals.variables.max(axis=1)).tolist()
     known: dict[tuple[int, bytes], Distances] = {}
 
     def distances(variable: int, node: int) -> Distances:
@@ -194,7 +195,7 @@ def node_tests(residuals: Residuals, adjacency: Floats, labels: Collection[int])
         if residual.values.size < 4 or residual.seen.mean() < LEAST_SEEN:
             return Dependence(None, 1.0), Dependence(None, 1.0), Dependence(None, 1.0)
         noise = Distances.of(normal_scores(residual.values))
-        others = [other for other in residuals.variables if other != node and not reached[node, other]]
+        others = [other for other in varying if other != node and not reached[node, other]]
         causes = [_dependence(other, distances(other, node), noise) for other in others if is_cause[other]]
         rest = [_dependence(other, distances(other, node), noise) for other in others if not is_cause[other]]
         mean = []

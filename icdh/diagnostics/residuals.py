@@ -1,46 +1,38 @@
-"""The residuals of every variable given its causes in a graph, after a fit of their own.
+"""The residuals of a model: the quantile residuals of every variable given its causes.
 
-The search sees columns on their grids (`icdh._node_model.columns`), and a model holds distributions of columns without
-cells. So the families of the graph are fitted again as the search fits them: an
-estimator, the model that it learned and a file then have the same residuals, and so has any graph, whatever found it.
+The distribution function of a variable at its value is uniform if the model is right, and independent of the causes. As
+a Gaussian quantile it is the residual, whatever the noise. A value that has a probability, and one that stands for a
+cell of a grid, gets a place that is drawn evenly between the distribution function below it and at it.
 
-The residual of a number is (value - mean) / standard deviation. The node model has a floor under the variance: 0.3 % of
-the column's standard deviation. Where the noise is as small as that, the quotient shows the floor, not the noise, and
-depends on the causes although the noise does not. So only those observations count whose fitted standard deviation is
-above 1 % of the column's. The causes alone choose them, so the noise of a right model is independent there, too.
-
-Few values and labels have randomised quantile residuals: a place drawn evenly between the probability of all values
-below and that up to the value, as a Gaussian quantile. It is standard normal and independent of the causes if the
-probabilities are right.
+Node models have a floor under the variance: 0.3 % of the column's standard deviation. Where noise is as small as that,
+the residual shows the floor, not the noise, and depends on the causes although the noise does not. So only those
+observations count whose standard deviation is above 1 % of the column's. The causes alone choose them, so the noise of
+a right model is independent there, too.
 
 References
 ----------
 Dunn, Smyth: "Randomized quantile residuals", J. Computational and Graphical Statistics 5 (1996).
 """
 
-from dataclasses import replace
+import math
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
-from icdh._estimators.arranged import CanonicalTable
-from icdh._estimators.base import SearchSettings
-from icdh._estimators.graph_search import TUNING as SEARCH
-from icdh._estimators.graph_search import family_evidence
+from icdh._model.hidden import graph_with_hidden, is_confounded, parts
+from icdh._model.structural import StructuralModel
 from icdh._node_model.families import TUNING
-from icdh._node_model.network import node_outputs
+from icdh._node_model.law import Law, NormalLaw
+from icdh._node_model.network import indicators
 from icdh._node_model.noise import noise_gain
-from icdh._node_model.pair_estimates import misfit
-from icdh._node_model.score import FamilyScore
-from icdh._table.experiments import LEAST_PART, Design
-from icdh._table.kinds import KINDS
-from icdh._table.table import Scaling, Table
+from icdh._node_model.pair_estimates import misfit_of_residual
+from icdh._table.experiments import LEAST_PART
+from icdh._table.table import Table
 from icdh._utils.arrays import Floats, Mask
-from icdh._utils.clock import Clock
-from icdh._utils.parallel import single_blas_thread
-from icdh.knowledge import EdgeRules
-from icdh.search.moves import Family
+
+LEAST_PLACE = 1e-12  # of a quantile
+RESOLVED = math.sqrt(TUNING.resolved)  # standard deviations of a column
 
 
 class Residual(NamedTuple):
@@ -53,12 +45,12 @@ class Residual(NamedTuple):
     seen : ndarray of bool
         Which of those that count for the variable these are.
     mean : ndarray, shape (n,), or None
-        The fitted mean; None of few values and labels.
+        The mean that the causes predict; None of few values and labels.
     noise : str
         What its distribution is: "gaussian", "student" or "free", and "none" of few values and labels, and without any
         residual.
     misfit : float
-        The nats that single causes still tell of the variable (`icdh._node_model.pair_estimates.misfit`).
+        The nats that single causes still tell of the residual.
     """
 
     values: Floats
@@ -75,88 +67,84 @@ class Residuals(NamedTuple):
     ----------
     of : dict of int to Residual
         By the variable's place in the table.
-    variables : dict of int to ndarray, shape (M,)
-        The variables as causes; codes of labels.
+    variables : ndarray, shape (N, M)
+        The variables as causes, hidden ones last; codes of labels.
     rows : dict of int to ndarray of bool, shape (M,)
         The observations that the residual of each is of.
     """
 
     of: dict[int, Residual]
-    variables: dict[int, Floats]
+    variables: Floats
     rows: dict[int, Mask]
 
-    def of_first(self, n_variables: int) -> "Residuals":
-        """Return the residuals of the first variables alone; the others are causes still."""
-        return self._replace(of={node: residual for node, residual in self.of.items() if node < n_variables})
 
+def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.random.Generator) -> Residuals:
+    """Return the residuals of a model.
 
-def fit_residuals(
-    table: Table, kinds: list[str], transform: str, adjacency: Floats, rows: Mask | None = None, random_state: int = 0
-) -> Residuals:
-    """Fit the families of a graph to a table, and return their residuals.
+    Hidden causes are causes, too: of the values that each has given a row one is drawn. With the row such a draw is one
+    of the joint distribution if the model is right. Means would not be.
 
     Parameters
     ----------
+    model : StructuralModel
+        The model.
     table : Table
-        Observations.
-    kinds : list of str
-        The kinds of its columns.
-    transform : {"none", "log", "yeo-johnson"}
-        That of its numbers.
-    adjacency : ndarray, shape (N, N)
-        The graph.
-    rows : ndarray of bool, shape (N, M), optional
-        The observations that count for each variable; by default all.
-    random_state : int
-        Draws initial weights, and places in cells and between probabilities.
+        Observations of its variables.
+    counts : ndarray of bool, shape (N, M)
+        The observations that count for each variable.
+    rng : Generator
+        Draws places in cells and between probabilities, and hidden values.
     """
-    if not table.varying.any():
-        return Residuals({}, {}, {})
-    counts = np.ones(table.values.shape, dtype=bool) if rows is None else rows
-    design = replace(Design.of(None, table), left_alone=counts)
-    anything = EdgeRules.of(np.zeros((table.n_variables, table.n_variables), dtype=bool))
-    canonical = CanonicalTable.of(table, Scaling.of(table, "standardize"), kinds, design, anything)
-    columns = canonical.columns(transform, random_state).with_normal_scores()
-    among = adjacency[np.ix_(canonical.order, canonical.order)] != 0
-    graph = [(node, tuple(np.flatnonzero(causes).tolist())) for node, causes in enumerate(among.T)]
-    values = columns.causes[np.cumsum(columns.widths) - columns.widths]
-    labels = [k for k, kind in enumerate(canonical.kinds) if KINDS[kind].has_labels]
-    values[labels] = canonical.values[labels]
-    with single_blas_thread():
-        scores = family_evidence(SearchSettings(), columns, canonical, random_state, Clock())
-        scores(graph)
-        scores = scores.with_more_units(graph, SEARCH.most_units)
-        scores.polish(graph)
-        fitted = [
-            _residual_of(scores, family, canonical.values, random_state)._replace(
-                misfit=misfit(scores.families, family, scores.fit_of(family))
-            )
-            for family in graph
-        ]
-    of: dict[int, Residual] = {}
-    seen: dict[int, Mask] = {}
-    for place, residual in zip(canonical.order.tolist(), fitted, strict=True):
-        n_rows = np.count_nonzero(counts[place])
-        is_short = rows is not None and n_rows < LEAST_PART
-        of[place] = Residual(np.zeros(0), np.zeros(n_rows, dtype=bool), None, "none") if is_short else residual
-        seen[place] = counts[place].copy()
-        seen[place][counts[place]] = of[place].seen
-    return Residuals(of, dict(zip(of, values, strict=True)), seen)
+    scaled, hidden, draws = model.scaled(table), {}, []
+    for part in parts(model, scaled):
+        draws.append(part.posterior.draw(rng))
+        hidden.update(dict.fromkeys(part.nodes, draws[-1]))
+    variables = np.vstack([table.values, *draws])
+    graph, _ = graph_with_hidden(model)
+    of, rows = {}, {}
+    for node in np.flatnonzero(table.varying).tolist():
+        counted = counts[node] & (np.count_nonzero(counts[node]) >= LEAST_PART)
+        law, outputs = _law_given(model, node, scaled, hidden.get(node))
+        density, seen = law.density, counted
+        if density is not None:
+            spread = density.location_and_scale(outputs)[1]
+            seen = counted & (spread > RESOLVED * scaled[node].std())
+        places = _places(model, node, table.values[node], law, outputs, rng)[seen]
+        residual: Floats = ndtri(np.clip(places, LEAST_PLACE, 1.0 - LEAST_PLACE))
+        causes = [_as_cause(table, variables[cause], cause)[:, seen] for cause in np.flatnonzero(graph[:, node])]
+        noise, mean = "none", None
+        if density is not None:
+            mean = law.mean_and_scale(outputs)[0][seen]
+            noise = noise_gain([residual], "auto")[1] if residual.size else noise
+            noise = density.errors.name if noise == "gaussian" else noise
+        of[node] = Residual(residual, seen[counts[node]], mean, noise, misfit_of_residual(residual, causes))
+        rows[node] = seen
+    return Residuals(of, variables, rows)
 
 
-def _residual_of(scores: FamilyScore, family: Family, values: Floats, random_state: int) -> Residual:
-    node, fit, families = family[0], scores.fit_of(family), scores.families
-    x, response = families.data(family)
-    if response.density is not None:
-        samples, deviation = families.residuals(family, fit)
-        mean = node_outputs(fit.theta, x, fit.hidden_units)[0]
-        seen = response.density.mask(mean.size)
-        resolved = deviation**2 > TUNING.resolved
-        samples = [sample[resolved] for sample in samples]
-        seen[seen] = resolved
-        return Residual(samples[0], seen, mean[seen], noise_gain(samples, "auto")[1] if seen.any() else "none")
-    values = values if families.rows is None else values[:, families.rows[node]]
-    rng = np.random.default_rng([random_state, node])
-    shares = response.law.quantile_residuals(values[node], families.outputs(family, fit), rng)
-    residual: Floats = ndtri(np.clip(shares, 1e-12, 1.0 - 1e-12))
-    return Residual(residual, np.ones(residual.size, dtype=bool), None, "none")
+def _law_given(model: StructuralModel, node: int, scaled: Floats, hidden: Floats | None) -> tuple[Law, Floats]:
+    """Return the law of a variable, and its outputs at scaled observations and the values of its hidden cause."""
+    given, values = model.conditionals[node], model.others_held(node, scaled)
+    if hidden is not None and is_confounded(given):
+        return NormalLaw(), np.array(given.mean_and_scale_at(values, hidden))
+    return given.law, given.outputs(values)
+
+
+def _places(
+    model: StructuralModel, node: int, observed: Floats, law: Law, outputs: Floats, rng: np.random.Generator
+) -> Floats:
+    """Return where observed values, shape (M,), are in their distributions, those of a grid anywhere in their cells."""
+    scaled = model.scaling.apply(observed, node)
+    places = law.quantile_residuals(scaled, outputs, rng)
+    if node not in model.grids:
+        return places
+    low, high = (
+        law.quantile_residuals(model.scaling.apply(end, node), outputs, rng)
+        for end in model.grids[node].cells(observed)
+    )
+    return np.where(law.has_density(scaled), low + (high - low) * rng.random(low.size), places)
+
+
+def _as_cause(table: Table, values: Floats, variable: int) -> Floats:
+    """Return a variable as a cause, shape (w, M): labels as indicators."""
+    return indicators(values, int(values.max()) + 1) if variable in table.unordered else values[np.newaxis]
