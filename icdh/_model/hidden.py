@@ -5,13 +5,11 @@ The conditional of a child is that of U unknown.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
 from icdh._node_model.law import Conditional
-from icdh._table.table import Table
 from icdh._utils.arrays import Floats, Mask, TableLike
 from icdh.exceptions import ArgumentValueError, option
 

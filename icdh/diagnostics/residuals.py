@@ -111,7 +111,9 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
             seen = counted & (spread > RESOLVED * scaled[node].std())
         places = _places(model, node, table.values[node], law, outputs, rng)[seen]
         residual: Floats = ndtri(np.clip(places, LEAST_PLACE, 1.0 - LEAST_PLACE))
-        causes = [_as_cause(table, variables[cause], cause)[:, seen] for cause in np.flatnonzero(graph[:, node])]
+        causes = [
+            _as_cause(table, variables[cause], cause)[:, seen] for cause in np.flatnonzero(graph[:, node]).tolist()
+        ]
         noise, mean = "none", None
         if density is not None:
             mean = law.mean_and_scale(outputs)[0][seen]
