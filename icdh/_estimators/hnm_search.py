@@ -64,10 +64,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         edges, where some have nine to eleven causes: eight leave 77 errors, the default 8.
     noise_distribution : {"auto", "gaussian", "student", "free"}, default "auto"
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
-        ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless more than half of
-        the variables clearly gain by another given the causes found. Then the evidence chooses one of the three for
-        every variable (`icdh._node_model.noise`). The fitted model then holds for every variable the density that its
-        residuals ask for, be it the Gaussian.
+        ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless a graph found by
+        other noise gains much, or more than half of its variables clearly do. Then the evidence chooses one of the
+        three for every variable (`icdh._node_model.noise`). The fitted model then holds for every variable the density
+        that its residuals ask for, be it the Gaussian.
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         The monotone transform of every continuous or gridded column during the search, with a fitted parameter for
         each column (`icdh._table.transforms`). "auto" takes the one that raises the evidence of many variables, given

@@ -9,8 +9,9 @@
 
 A search begins with Gaussian noise. Where such noise passes a curve, a tanh for instance, residuals of the wrong
 direction gain a little from another distribution, and so little must not turn arrows. So the noise stays another one
-only where more than half of the variables of the graph found by it gain `MOST` nats an observation, or all a little
-more than half of that. Laplace noise gains 0.07 nats an observation, uniform noise 0.18.
+only where the graph found by it gains more than `LEAST` nats an observation and variable over the best graph by
+Gaussian noise, or where more than half of its variables gain `MOST` each, or all a little more than half of that.
+Laplace noise gains 0.07 nats an observation, uniform noise 0.18.
 
 `fit_noise` fits the density that a model then holds. In a free one (`icdh._node_model.noise_density`) the logarithms of
 the shares p_b of bins maximise the Poisson likelihood of the counts in the bins less a penalty of their second
@@ -34,7 +35,7 @@ from icdh._node_model.noise_density import Free, Gaussian, Noise, Student, bins_
 from icdh._utils.arrays import Floats
 from icdh._utils.entropy import negentropy, negentropy_deviation
 
-MOST = 0.04  # nats an observation that one variable counts for: a few do not decide
+MOST = 0.04  # nats an observation that one variable counts for: a few do not decide by little
 LEAST = 0.0205  # nats an observation, in the mean of all variables
 DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 LIGHTEST = Student(20.0, math.sqrt(18.0 / 20.0))  # of unit variance; a far row is improbable, not impossible

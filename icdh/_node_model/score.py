@@ -436,31 +436,36 @@ class FamilyScore:
         """Let every family choose its noise if those of a found graph ask for it; return whether scores changed.
 
         A wrong graph and too few hidden units leave structure in the residuals, and that looks like heavy tails. So the
-        choice comes last, and a few residuals that are not Gaussian do not decide it. On tables of Gaussian noise
-        nearly always one variable of ten or none has such residuals, on tables of Laplace noise eight or nine. The
-        graph found by other noise has to bear the choice out (`revoke_noise`); this one has to by half.
+        choice comes last. It is tried where residuals gain half of what the choice has to gain in the end: the graph
+        found by other noise has to bear it out (`revoke_noise`).
         """
         self(families)
         self._restart_large(families)
-        if self.noise == self.wanted_noise:
-            return False
-        if self._gain_over_gaussian(families) < 0.5 * LEAST:
+        if self.noise == self.wanted_noise or not self._gains_over_gaussian(families).mean() >= 0.5 * LEAST:
             return False
         self.noise = "auto"
         return True
 
-    def revoke_noise(self, families: Sequence[Family]) -> bool:
-        """Return to Gaussian noise if another gains little in the graph found by it; return whether scores changed."""
-        if not self.wanted_noise == self.noise == "auto" or self._gain_over_gaussian(families) >= LEAST:
+    def revoke_noise(self, families: Sequence[Family], score_before: float) -> bool:
+        """Return to Gaussian noise if the graph found by another gains little; return whether scores changed.
+
+        The choice stays if it gains `LEAST` nats an observation and variable over the best graph under Gaussian noise,
+        of that score, or if so much is gained by most residuals, each held to `MOST`.
+        """
+        if not self.wanted_noise == self.noise == "auto":
+            return False
+        numbers = [family[0] for family in families if self.families.responses[family[0]].density is not None]
+        gain = (score_before - sum(self(families))) / max(self.families.counts()[numbers].sum(), 1)
+        if gain >= LEAST or np.minimum(self._gains_over_gaussian(families), MOST).mean() >= LEAST:
             return False
         self.noise = "gaussian"
         return True
 
-    def _gain_over_gaussian(self, families: Sequence[Family]) -> float:
-        """Return the mean gain of continuous variables by other noise, in nats an observation, each held to `MOST`."""
+    def _gains_over_gaussian(self, families: Sequence[Family]) -> Floats:
+        """Return the gain of every continuous variable by other noise, in nats an observation; of none, one zero."""
         continuous = [family for family in families if self.families.responses[family[0]].density is not None]
         gains = [self.families.gain_over_gaussian(family, self.fit_of(family)) for family in continuous]
-        return float(np.minimum(gains or [0.0], MOST).mean())
+        return np.array(gains or [0.0])
 
     def describes_well(self, family: Family) -> bool:
         """Return whether a number has enough hidden units, and noise above the floor of the variance.

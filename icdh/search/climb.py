@@ -76,8 +76,11 @@ class FamilyScores(Protocol):
         """Choose the noise distribution, given the families of the best graph; return whether scores changed."""
         return False
 
-    def revoke_noise(self, families: Sequence[Family]) -> bool:
-        """Take the choice back if the best graph found by it does not bear it out; return whether scores changed."""
+    def revoke_noise(self, families: Sequence[Family], score_before: float) -> bool:
+        """Take the choice back if the best graph found by it gains little over one of that score from before it.
+
+        Return whether scores changed.
+        """
         return False
 
     def pair_gains(self, families: Sequence[Family]) -> Sequence[Pair]:
@@ -184,9 +187,9 @@ class Climber:
             self._forget()
         return changed
 
-    def revoke_noise(self, graph: Graph) -> bool:
-        """Take the choice of the noise back if the families of a graph do not bear it out; return whether it was."""
-        revoked = self.scores.revoke_noise(list(enumerate(graph)))
+    def revoke_noise(self, graph: Graph, score_before: float) -> bool:
+        """Take the choice of the noise back if a graph gains little over one from before it; return whether it was."""
+        revoked = self.scores.revoke_noise(list(enumerate(graph)), score_before)
         if revoked:
             self._forget()
         return revoked

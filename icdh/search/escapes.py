@@ -7,7 +7,7 @@ effects are joined becomes the effect of all its neighbours, too, where that may
 tell something of a node only together become its causes. Then the families of the
 graph are polished, and the climb goes on. Last, the noise distribution is chosen. If that changes the scores, the
 search goes on from the graph at hand, or from the end of a new climb from the beginning, if that is better. If the
-graph found so does not bear the choice out, it is taken back, and the graph from before stays.
+graph found so gains too little, the choice is taken back, and the better of both graphs by Gaussian noise stays.
 """
 
 from collections.abc import Callable, Iterable
@@ -243,11 +243,13 @@ def greedy_search(
             search.climb_from(other)
         if start is None or escapes:
             search.escape()
-        before = search.graph, list(search.moves)
+        graph, moves = search.graph, list(search.moves)
+        score = sum(scores(list(enumerate(graph))))
         while start is None and search.choose_noise(start_of_noise):
             search.escape()
-        if climber.revoke_noise(search.graph):
-            search.graph, search.moves = before
+        if climber.revoke_noise(search.graph, score):
+            if climber.fall(search.graph, graph) > 0.0:
+                search.graph, search.moves = graph, moves
             search.climb(search.graph)
 
     return search.result_of(run)
