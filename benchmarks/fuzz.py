@@ -130,8 +130,9 @@ def draw_parameters(rng, entry, columns):
 
     if entry == "direction":
         return {"n_bags": 2, "abstain_below": pick(0.0, 2.0), "random_state": int(rng.integers(5))}
-    forbidden = rng.random((columns, columns)) < 0.3 if rng.integers(4) == 0 else None
-    common = {"forbidden_edges": forbidden, "random_state": int(rng.integers(5)), "hidden_units": pick(1, 2, 3)}
+    mask = (rng.random((columns, columns)) < 0.3) & ~np.eye(columns, dtype=bool) & (rng.integers(4) == 0)
+    common = {"knowledge": {"forbidden": np.argwhere(mask).tolist()}, "random_state": int(rng.integers(5))}
+    common["hidden_units"] = pick(1, 2, 3)
     if entry == "search":
         return common | {
             "n_restarts": pick(1, 1, 2),
@@ -190,8 +191,7 @@ def fit_answer(kind, X, parameters):
     model = kind(**parameters).fit(X)
     if not graphs.is_dag(model.adjacency_matrix_):
         raise Finding("the graph has a cycle")
-    forbidden = parameters["forbidden_edges"]
-    if forbidden is not None and model.adjacency_matrix_[forbidden].any():
+    if any(model.adjacency_matrix_[i, j] for i, j in parameters["knowledge"]["forbidden"]):
         raise Finding("a forbidden edge is in the graph")
     numbers = {name: getattr(model, name) for name in ("adjacency_matrix_", "nll_", "offset_", "scale_")}
     for name in ("predict", "predict_scale", "residuals", "score"):

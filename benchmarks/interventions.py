@@ -122,14 +122,19 @@ class Nothing:
         return self.X
 
 
+def true_graph(data):
+    """Return the knowledge that no other edges are there than the true ones."""
+    return {"forbidden": [(i, j) for i, j in np.argwhere(data.adjacency == 0).tolist() if i != j]}
+
+
 def answers(method, data, learned):
     """Return the fitted method."""
     if method == "search, true graph":
-        return Fitted(HNMSearch(forbidden_edges=data.adjacency == 0, edge_penalty=0.0).fit(data.X), data)
+        return Fitted(HNMSearch(knowledge=true_graph(data), edge_penalty=0.0).fit(data.X), data)
     if method == "search":
         return Fitted(learned(), data)
     if method == "icdh, true graph":
-        return Fitted(ICDH(scaling="standardize", forbidden_edges=data.adjacency == 0, threshold=0.0).fit(data.X), data)
+        return Fitted(ICDH(scaling="standardize", knowledge=true_graph(data), threshold=0.0).fit(data.X), data)
     if method == "icdh":
         return Fitted(ICDH(scaling="standardize").fit(data.X), data)
     if method == "nothing":

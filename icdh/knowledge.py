@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from icdh import graphs
 from icdh._utils.arrays import Floats, Mask
-from icdh._utils.checks import aligned
 from icdh._utils.labels import did_you_mean, listed
 from icdh.exceptions import import_extra
 
@@ -95,37 +93,6 @@ class EdgeRules(NamedTuple):
             if self.required[edge] or (strength[edge] >= min_strength and (max_edges is None or count < max_edges)):
                 kept[edge] = A[edge]
         return kept
-
-
-def forbidden_mask(forbidden_edges: ArrayLike | None, names: Sequence[Hashable]) -> np.ndarray:
-    """Return the mask of forbidden edges, shape (N, N), its diagonal forbidden; None forbids self-loops alone.
-
-    Parameters
-    ----------
-    forbidden_edges : array_like of bool, shape (N, N), or DataFrame, or None
-        ``forbidden_edges[i, j]`` is True where the edge i -> j must not appear. A frame's labels are those of the
-        variables, in any order.
-    names : sequence
-        N labels.
-
-    Raises
-    ------
-    TypeError
-        If the mask is not boolean.
-    ValueError
-        If its shape is not (N, N), or it has labels that are not those of the variables.
-    """
-    mask = np.eye(len(names), dtype=bool)
-    if forbidden_edges is None:
-        return mask
-    given = aligned(forbidden_edges, names, "forbidden_edges", square=True)
-    if given.shape != mask.shape:
-        demand = f"must have shape {mask.shape}, one row and column a variable"
-        raise ValueError(f"forbidden_edges {demand}; got {given.shape}")
-    if given.dtype != bool:
-        raise TypeError(f"forbidden_edges must be boolean, got {given.dtype}; convert with .astype(bool)")
-    mask |= given
-    return mask
 
 
 @dataclass(frozen=True, repr=False)
@@ -249,17 +216,13 @@ class Knowledge:
         parts = {part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)}
         return Knowledge(**parts | {"tiers": self.tiers or other.tiers})
 
-    def rules(
-        self, names: Sequence[Hashable], forbidden_edges: ArrayLike | None = None, strict: bool = True
-    ) -> EdgeRules:
+    def rules(self, names: Sequence[Hashable], strict: bool = True) -> EdgeRules:
         """Return the rules about the edges among variables of these names.
 
         Parameters
         ----------
         names : sequence
             N labels.
-        forbidden_edges : array_like of bool, shape (N, N), optional
-            Further forbidden edges.
         strict : bool
             Whether every label must mean one of these variables; otherwise rules about others are ignored.
 
@@ -268,7 +231,7 @@ class Knowledge:
         TypeError, ValueError
             If a label is none of the names, a pattern matches none, or the rules contradict one another.
         """
-        return self._rules(_Variables(list(names), strict), forbidden_edges)
+        return self._rules(_Variables(list(names), strict))
 
     def hidden_causes(self, names: Sequence[Hashable], strict: bool = True) -> tuple[list[Mask], Mask]:
         """Return the children of each hidden cause that there is, and the variables without one: masks, shape (N,).
@@ -290,14 +253,14 @@ class Knowledge:
             raise ValueError(f"hidden: {names[i]!r} is a child of two hidden causes, or of one and none; name it once")
         return children, without
 
-    def _rules(self, variables: "_Variables", forbidden_edges: ArrayLike | None = None) -> EdgeRules:
+    def _rules(self, variables: "_Variables") -> EdgeRules:
         names = variables.names
         required = variables.edges("required", self.required)
-        forbidden = forbidden_mask(forbidden_edges, names)
-        for rule, mask in [("'forbidden_edges'", forbidden), *self._forbidding(variables)]:
+        forbidden = np.eye(len(names), dtype=bool)
+        for node in np.flatnonzero(required.diagonal()):
+            raise ValueError(f"required: {names[node]!r} cannot cause itself")
+        for rule, mask in self._forbidding(variables):
             for cause, effect in np.argwhere(required & mask):
-                if cause == effect:
-                    raise ValueError(f"required: {names[cause]!r} cannot cause itself")
                 edge = f"the edge {names[cause]} -> {names[effect]}"
                 raise ValueError(f"{edge} is required, but forbidden by {rule}; take one back")
             forbidden = forbidden | mask

@@ -22,7 +22,7 @@ from support.hidden_causes import HiddenCauseSearch
 from support.search import SearchResult
 
 from icdh import cli
-from icdh.knowledge import EdgeRules
+from icdh.knowledge import EdgeRules, Knowledge
 from icdh.network import Weights
 
 # The checks of scikit-learn's check_estimator that fail: they ask for its words, where ours name the remedy.
@@ -256,6 +256,11 @@ def sums_of_equivalent_graphs(score):
     for own in sums.values():
         assert own == pytest.approx([own[0]] * len(own), rel=1e-10)
     return [own[0] for own in sums.values()]
+
+
+def forbidding(mask):
+    """Knowledge that the edges i -> j of a mask are not there."""
+    return Knowledge(forbidden=np.argwhere(mask & ~np.eye(len(mask), dtype=bool)).tolist())
 
 
 def fit_two_phase(values, forbidden_edges=None, required_edges=None, *, hidden_units=10, initial=None, **options):

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from icdh._estimators.data_warnings import warn_about_density
 from icdh._estimators.imputation import MISSING, fit_to_imputed, without_gaps
@@ -98,7 +98,6 @@ class SharedParameters:
     """
 
     max_seconds: float | None = parameter(None, Number(0, above=True, optional=True))
-    forbidden_edges: ArrayLike | None = None
     knowledge: Knowledge | Mapping[str, object] | None = None
     min_strength: float = parameter(0.0, Number(0))
     max_edges: int | None = parameter(None, Number(0, integer=True, optional=True))
@@ -372,7 +371,7 @@ class CausalGraphEstimator(SharedParameters):
         return given
 
     def _rules(self, names: Sequence[Hashable]) -> EdgeRules:
-        return Knowledge.of(self.knowledge).rules(names, self.forbidden_edges)
+        return Knowledge.of(self.knowledge).rules(names)
 
     def _report(self, line: str, record: object) -> None:
         """Tell log, standard error stream and callback of a step."""

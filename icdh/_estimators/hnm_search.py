@@ -105,8 +105,6 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     n_jobs : int, default 1
         Number of threads that fit families, -1 for one a core. The graph does not depend on it. Two threads take 0.85
         of the time of one.
-    forbidden_edges : array_like of bool, shape (N, N), optional
-        ``forbidden_edges[i, j]`` keeps the edge i -> j out: a shorthand for a part of ``knowledge``.
     knowledge : Knowledge or mapping, optional
         What is known of the graph: forbidden and required edges, tiers, roots, leaves. Required edges are in every
         graph, whatever their strength, even beyond ``max_parents``.

@@ -73,8 +73,6 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         Number of processes that share the restarts, -1 for one a core. The result does not depend on it. Python may
         start processes afresh (macOS, Windows, and everywhere from 3.14 on). A script with more than one job then needs
         the usual ``if __name__ == "__main__":``.
-    forbidden_edges : array_like of bool, shape (N, N), optional
-        ``forbidden_edges[i, j]`` keeps the edge i -> j out: a shorthand for a part of ``knowledge``.
     knowledge : Knowledge or mapping, optional
         What is known of the graph: forbidden and required edges, tiers, roots, leaves. Forbidden edges are no
         unknowns; required ones are in every graph, whatever the penalty and the threshold.

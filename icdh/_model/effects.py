@@ -208,8 +208,8 @@ def under(
             if node not in actions:
                 value = model.conditionals[node].law.value
                 raise ValueError(
-                    f"{option('do')} reaches {model.names[node]!r}: what the {value} of a row would have been is not "
-                    f"determined; set it as well, or see how often each occurs in what sample draws with {option('do')}"
+                    f"the intervention reaches {model.names[node]!r}: what the {value} of a row would have been is not "
+                    "determined; set it as well, or see what sample draws under the intervention"
                 )
             as_set: Floats = scaled[node]
             return as_set

@@ -9,7 +9,7 @@ import numpy as np
 from icdh import graphs
 from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes
 from icdh._utils.arrays import Floats, Foreign
-from icdh._utils.labels import edge_lines, html_table, texts
+from icdh._utils.labels import edge_lines, first, html_table, texts
 from icdh.exceptions import import_extra
 
 if TYPE_CHECKING:
@@ -223,13 +223,13 @@ def as_html(model: "StructuralModel") -> str:
 
 def _edges(model: "StructuralModel") -> tuple[list[str], list[list[str]], list[str]]:
     """Return heading and rows of the strongest edges, all of it text, and a line about the others if there are any."""
-    edges = graphs.strongest_first(model.adjacency)
+    shown, n_more = first(graphs.strongest_first(model.adjacency), MOST_EDGES)
     columns = {weight_unit(model): (model.adjacency, ".3g")}
     if model.edge_probability is not None:
         columns["probability"] = (model.edge_probability, ".2f")
     rows = [
         [str(model.names[i]), str(model.names[j]), *(format(values[i, j], form) for values, form in columns.values())]
-        for i, j in edges[:MOST_EDGES]
+        for i, j in shown
     ]
-    weaker = [f"and {len(edges) - MOST_EDGES} weaker edges"] if len(edges) > MOST_EDGES else []
+    weaker = [f"and {n_more} weaker edges"] if n_more else []
     return ["cause", "effect", *columns], rows, weaker

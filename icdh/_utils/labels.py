@@ -5,8 +5,11 @@ import unicodedata
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from difflib import get_close_matches
 from html import escape
+from typing import TypeVar
 
 from icdh.exceptions import option
+
+T = TypeVar("T")
 
 
 def default_names(n_variables: int) -> list[str]:
@@ -76,9 +79,14 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
 
 def listed(names: Iterable[object], limit: int = 20) -> str:
     """Return names separated by commas, no more than fit a message."""
-    shown = list(map(str, names))
-    more = f" and {len(shown) - limit} more" if len(shown) > limit else ""
-    return ", ".join(shown[:limit]) + more
+    shown, n_more = first(list(map(str, names)), limit)
+    return ", ".join(shown) + (f" and {n_more} more" if n_more else "")
+
+
+def first(things: Sequence[T], limit: int) -> tuple[Sequence[T], int]:
+    """Return the first things of a list, and how many more there are: never one, which has room for itself."""
+    shown = things if len(things) <= limit + 1 else things[:limit]
+    return shown, len(things) - len(shown)
 
 
 def aligned(rows: Sequence[Sequence[str]], sides: str = "<") -> list[str]:

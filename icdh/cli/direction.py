@@ -12,8 +12,6 @@ from icdh.cli import _options as options
 from icdh.cli._input import read_input
 from icdh.cli._learning import knowledge_of
 from icdh.cli._messages import INTERRUPTED, report, watched
-from icdh.plotting import check_plot_path, save_figure
-from icdh.plotting.effect import plot_direction
 
 if TYPE_CHECKING:
     from icdh.pairs import CausalDirection
@@ -48,11 +46,10 @@ class Direction(options.Format, options.Columns, options.KnowledgeOptions, optio
     data: str = options.read(options.TABLE, "the table")
     abstain_below: float = options.number(0.0, "least confidence of a verdict")
     seed: int = options.whole(0, "random seed of the subsamples")
-    plot: str | None = options.written("draw the two variables: .png, .svg, .pdf; needs icdh[plot]", check_plot_path)
     missing: str = options.about_gaps(("error", "drop"))
 
     def run(self) -> int:
-        """Read, compare both directions of every pair, print, draw; after Ctrl-C print the pairs that are done."""
+        """Read, compare both directions of every pair, print; after Ctrl-C print the pairs that are done."""
         twice = next((name for name in self.columns if self.columns.count(name) > 1), None)
         if twice is not None:
             raise ValueError(f"a direction needs two variables; --columns names {twice!r} twice")
@@ -60,25 +57,20 @@ class Direction(options.Format, options.Columns, options.KnowledgeOptions, optio
         pairs = list(combinations(range(len(table.names)), 2))
         if not pairs:
             raise ValueError(f"a direction needs two variables; {self.data} has {', '.join(table.names)}")
-        if self.plot and len(pairs) > 1:
-            raise ValueError("--plot draws one pair of variables; choose it by --columns A B")
         forbidden = knowledge_of(self).rules(table.names, strict=not self.columns).forbidden
-        results, rows, interrupted = [], [("pair", "verdict", "nats", "confidence")], False
+        rows, interrupted = [("pair", "verdict", "nats", "confidence")], False
         try:
             with watched(self, "pairs", len(pairs)) as callback:
                 for pair in pairs:
                     callback()
                     names = table.names[pair[0]], table.names[pair[1]]
-                    results.append(_compare(self, table.values[:, pair], names, forbidden[np.ix_(pair, pair)]))
-                    rows.append(_row(results[-1], *map(printable, names)))
+                    result = _compare(self, table.values[:, pair], names, forbidden[np.ix_(pair, pair)])
+                    rows.append(_row(result, *map(printable, names)))
         except KeyboardInterrupt:
             interrupted = True
-        if results:
+        if len(rows) > 1:
             print(*aligned(rows, "<<>"), sep="\n")
         if interrupted:
-            report("error", f"interrupted after {len(results)} of {counted(len(pairs), 'pair')}")
+            report("error", f"interrupted after {len(rows) - 1} of {counted(len(pairs), 'pair')}")
             return INTERRUPTED
-        if self.plot:
-            x, y = table.values.T
-            save_figure(self.plot, plot_direction(x, y, results[0], (table.names[0], table.names[1])))
         return 0

@@ -1,6 +1,7 @@
 """``icdh fit``: learn a graph from a table, print it, write it, draw it."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,12 +12,13 @@ from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Floats
 from icdh._utils.clock import Clock
-from icdh._utils.labels import aligned, counted, printable
+from icdh._utils.labels import counted
 from icdh.cli._input import read_input, source, succeeds, target_lines
 from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned
-from icdh.cli._messages import BAD_INPUT, report, watched
+from icdh.cli._messages import BAD_INPUT, report, watched, with_warnings
 from icdh.cli._options import USUAL, Learned, LearningWithUncertainty, Loudness, read, whole, written
 from icdh.cli._roots import question_about_roots
+from icdh.cli.report import check_page_path, write_page
 from icdh.diagnostics.result import EdgeCheck, edge_records
 from icdh.files import graph_writer, read_graph, write_graph, write_text
 from icdh.files.graphs import NAMES_OF_FORMATS, PROBABILITIES
@@ -82,18 +84,6 @@ def _write_probabilities(path: str, ensemble: "GraphEnsemble") -> None:
     write_text(path, delimited([PROBABILITIES, *rows], ","))
 
 
-def probability_lines(ensemble: "GraphEnsemble", dag: Floats) -> list[str]:
-    """Return a line for every edge of the graph, and for all others that are probable enough."""
-    rows = [("edge", "probability", "reverse", "path", "")]
-    for edge in ensemble.edges():
-        i, j = ensemble.names.index(edge.cause), ensemble.names.index(edge.effect)
-        learned = "learned" if dag[i, j] else "learned reversed" if dag[j, i] else "not learned"
-        if edge.probability >= 0.05 or learned != "not learned":
-            label = f"{printable(edge.cause)} -> {printable(edge.effect)}"
-            rows.append((label, f"{edge.probability:.2f}", f"{edge.reverse:.2f}", f"{edge.ancestor:.2f}", learned))
-    return aligned(rows, "<>>><")
-
-
 def _comparison_line(estimate: Floats, truth: Floats) -> str:
     """Return a sentence that compares a graph with the true one."""
     from icdh.metrics import edge_differences
@@ -113,8 +103,9 @@ class Output(Loudness):
 
     title: ClassVar[str] = "output"
     output: str | None = written(f"write the graph: {NAMES_OF_FORMATS}", graph_writer, flags="-o --output")
-    save: str | None = written("write the fitted model, .icdh, for check, report, predict, ...")
+    save: str | None = written("write the fitted model: .icdh, for check, report, predict, ...")
     plot: str | None = written("draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]", check_plot_path)
+    report: str | None = written("write a page of all of it, to hand on: .html; needs icdh[report]", check_page_path)
     shown_edges: int = whole(25, "number of edges in that picture", 1)
     truth: str | None = read("compare with this graph: edge list cause,effect or adjacency matrix")
 
@@ -125,7 +116,7 @@ class Fit(Output, LearningWithUncertainty):
 
     summary = "learn a causal graph from a table"
     description = "Learn a causal graph from a table and print its edges, strongest first."
-    usual = (*USUAL, "output", "save", "plot")
+    usual = (*USUAL, "output", "save", "plot", "report")
 
     def run(self) -> int:
         """Learn, write, draw and print the graph; after Ctrl-C the best one so far."""
@@ -133,18 +124,20 @@ class Fit(Output, LearningWithUncertainty):
         rows = read_input(self)
         truth = read_graph(source(self.truth), rows.table.columns)[0] if self.truth else rows.truth
         clock = Clock(self.parameters.get("max_seconds"))
-        model = learned(self, rows)
+        fit = partial(learned, self, rows)
+        model, notes = with_warnings(fit) if self.report else (fit(), [])
         ensemble, failure = ensemble_of(self, model, rows, clock)
         fitted = _with_directions(self, model, ensemble, clock)
         records = edge_records(fitted)
         complete = _write(self, fitted, records, ensemble, truth)
+        complete &= succeeds(write_page, self.report, self, fitted, rows, [*notes, *target_lines(model)])
         # After the files: whoever reads the output may have gone (icdh fit ... | head).
         if not self.quiet:
             if question := question_about_roots(model.adjacency_matrix_, rows.table.names, self.dates):
                 report("note", question)
             print(*edge_list(model, records), *target_lines(model), sep="\n")
             if ensemble is not None:
-                print("", *probability_lines(ensemble, model.adjacency_matrix_), sep="\n")
+                print("", ensemble.summary(), sep="\n")
             if truth is not None:
                 print(_comparison_line(model.adjacency_matrix_, truth))
         return exit_code(model, failure) or (0 if complete else BAD_INPUT)

@@ -19,7 +19,7 @@ from icdh._utils.checks import check_same_rows, random_generator
 from icdh._utils.labels import printable
 from icdh.diagnostics.independence import NodeTest, node_tests
 from icdh.diagnostics.residuals import Residual, residuals_of
-from icdh.diagnostics.result import LEVEL, ModelCheck, NodeCheck, edge_records
+from icdh.diagnostics.result import LEAST_SEEN, LEVEL, ModelCheck, NodeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals, track_record
 from icdh.exceptions import NotFittedError
 from icdh.knowledge import Knowledge
@@ -30,6 +30,7 @@ MEANING = (  # of dependence on causes, on the mean that they predict, and on ot
     "depends on the mean that its causes predict: a distorted scale, or a cause that is missing or wrong",
     "depends on {}, no cause of it: an arrow that is missing or wrong, or a distorted scale",
 )
+NO_NOISE = "its noise is below 1 % of its standard deviation in {:.0f} % of the rows"
 NOT_DESCRIBED = "its curve given {} is not described: too many turns for a network, or a fit that failed"
 MOST_ROWS = 5000  # more would find deviations too small to matter, and take longer than half of a fit
 
@@ -154,4 +155,6 @@ def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residu
     if not is_described:  # what depends on others may be what is left of the causes
         meaning = NOT_DESCRIBED.format(", ".join(printable(names[k]) for k in np.flatnonzero(causes_of).tolist()))
     seen = float(residual.seen.mean()) if residual.seen.size else 0.0
+    if seen < LEAST_SEEN:
+        meaning = NO_NOISE.format(100 * (1.0 - seen))
     return NodeCheck(names[node], p_value, causes, mean, others, on, rejected, residual.noise, meaning, seen)

@@ -336,7 +336,8 @@ def name_of(cell: str) -> str:
 def delimited(rows: Sequence[Sequence[object]], delimiter: str) -> str:
     """Return names, and rows of labels, numbers and None (an empty cell), as text that reads back to the same values.
 
-    A name that is a label of its column, too, is quoted: the first line might be taken for a row.
+    A name that is a label of its column, too, is quoted: the first line might be taken for a row. Whole numbers are
+    written as such.
     """
     columns = [*zip(*rows[1:], strict=True)] or [()] * len(rows[0])
     names = [Quoted(name) if name in column else name for name, column in zip(rows[0], columns, strict=True)]
@@ -345,7 +346,7 @@ def delimited(rows: Sequence[Sequence[object]], delimiter: str) -> str:
 
 def _cell(value: object) -> str:
     if not isinstance(value, str):
-        return "" if value is None else str(value)
+        return "" if value is None else str(value).removesuffix(".0")
     text = f"'{value}" if _FORMULA.match(value) else value
     special = any(character in text for character in (*DELIMITERS, '"', "\n", "\r", _MARK))
     if special or isinstance(value, Quoted) or text != text.strip() or looks_like_a_value(text):

@@ -1,4 +1,4 @@
-"""Pictures of one variable against another: effects, what a hidden cause would do, both directions of a pair."""
+"""Pictures of one variable against another: effects, curves of a model, what a hidden cause would do."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from icdh._effect.result import Effect
-    from icdh.pairs import CausalDirection, DirectionFit
 
 
 FEW_VALUES = 5  # of a cause: they alone are the points of its curve
@@ -25,7 +24,7 @@ FEW_VALUES = 5  # of a cause: they alone are the points of its curve
 def plot_effect(effect: AverageEffect, ax: "Axes | None" = None) -> "Figure":
     """Draw the mean of an effect against the values set for its cause, with its band and one standard deviation.
 
-    Of two values, such as those of a binary cause, the means are points with bars.
+    Of few values, such as those of a binary cause, the means are points with bars.
 
     Parameters
     ----------
@@ -57,23 +56,27 @@ def plot_effect(effect: AverageEffect, ax: "Axes | None" = None) -> "Figure":
     order = effect.values.argsort()
     at, mean, std = effect.values[order], effect.mean[order], effect.std[order]
     spread = "mean ± one standard deviation of single rows, not its error"
-    bands = [(LOOK.soft, 0.25, spread, mean - std, mean + std)]
+    bands = [(LOOK.soft, spread, mean - std, mean + std)]
     if effect.lower is not None and effect.upper is not None:
-        interval = "interval of the mean over refits"
-        bands.append((LOOK.curve, 0.35, interval, effect.lower[order], effect.upper[order]))
-    are_points = at.size <= 2
-    for color, alpha, label, low, high in bands:
-        if are_points:
-            reach = [mean - low, high - mean]
-            ax.errorbar(at, mean, reach, fmt="none", ecolor=color, elinewidth=9.0 * alpha, label=label)
-        else:
-            ax.fill_between(at, low, high, linewidth=0, color=color, alpha=alpha, label=label)
-    ax.plot(at, mean, "o" if are_points else "o-", color=LOOK.curve, markersize=6 if are_points else 3, label="mean")
-    if are_points:
-        ax.set_xticks(at)
-        ax.margins(x=0.5)
+        bands.append((LOOK.curve, "interval of the mean over refits", effect.lower[order], effect.upper[order]))
+    _draw_mean(ax, at, mean, bands)
     ax.set_ylabel(printable(effect.effect), parse_math=False)
     return _labelled(ax, f"{printable(effect.cause)}, set from outside")
+
+
+def _draw_mean(ax: "Axes", at: Floats, mean: Floats, bands: Sequence[tuple[str, str, Floats, Floats]]) -> None:
+    """Draw a mean with bands, each with its colour, label and ends; at few places as points with bars."""
+    are_points = at.size <= FEW_VALUES
+    for k, (color, label, low, high) in enumerate(bands):
+        if are_points:
+            ends = [mean - low, high - mean]
+            ax.errorbar(at, mean, ends, fmt="none", ecolor=color, elinewidth=2.0 + k, label=label)
+        else:
+            ax.fill_between(at, low, high, linewidth=0, color=color, alpha=0.25, label=label)
+    ax.plot(at, mean, "o" if are_points else "-", color=LOOK.curve, label="mean")
+    if are_points:
+        ax.set_xticks(at, [f"{value:.4g}" for value in at])
+        ax.margins(x=1.0 / (2 * at.size))
 
 
 def plot_answer(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
@@ -181,8 +184,8 @@ def plot_hidden_cause(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
     left = effect.estimate - np.copysign(moved, effect.estimate)
     lines = ax.contour(at, at, left, levels=8, colors=LOOK.soft, linewidths=0.8)
     ax.clabel(lines, fontsize="small")
-    ax.contour(at, at, left, levels=[0.0], colors=LOOK.fit, linewidths=1.6)
-    ax.plot([], [], color=LOOK.fit, label="no effect left")
+    ax.contour(at, at, left, levels=[0.0], colors=LOOK.zero, linewidths=1.6)
+    ax.plot([], [], color=LOOK.zero, label="no effect left")
     if strongest is not None:
         label = f"as strong as {printable(strongest.name)}"
         ax.plot(strongest.of_cause, strongest.of_effect, "o", color=LOOK.curve, label=label)
@@ -190,10 +193,10 @@ def plot_hidden_cause(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
     return _labelled(ax, f"share of {printable(effect.cause)} that a hidden cause explains")
 
 
-def _axes(ax: "Axes | None") -> "Axes":
+def _axes(ax: "Axes | None", size: tuple[float, float] = (6.0, 4.2)) -> "Axes":
     if ax is not None:
         return ax
-    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(6.0, 4.2), layout="constrained")
+    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
     axes: Axes = figure.add_subplot()
     return axes
 
@@ -203,62 +206,6 @@ def _labelled(ax: "Axes", label: str) -> "Figure":
     ax.set_xlabel(label, parse_math=False)
     ax.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0.0, 1.0))
     return cast("Figure", ax.figure)
-
-
-def plot_direction(x: Floats, y: Floats, result: "CausalDirection", names: tuple[str, str] = ("x", "y")) -> "Figure":
-    """Draw the fitted mean and one and two standard deviations in both directions, with the noises below.
-
-    Where cause and effect are the right way round, the noise looks alike at every value of the cause.
-
-    Parameters
-    ----------
-    x, y : array_like, shape (M,)
-        The observations; of more than 2000, evenly chosen ones are drawn.
-    result : CausalDirection
-        What `icdh.causal_direction` said about them.
-    names : (str, str)
-        Labels of x and y.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure, which no global state of matplotlib refers to; its ``savefig`` writes it.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
-    """
-    names = printable(names[0]), printable(names[1])
-    figure: Figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(9.0, 6.5), layout="constrained")
-    axes = figure.subplots(2, 2, height_ratios=(2, 1), sharex="col")
-    shown = np.arange(0, len(x), -(-len(x) // 2000))
-    x, y = np.asarray(x)[shown].ravel(), np.asarray(y)[shown].ravel()
-    _draw_direction(axes[:, 0], x, y, result.forward, names)
-    _draw_direction(axes[:, 1], y, x, result.backward, names[::-1])
-    verdict = {"x->y": "{} causes {}".format(*names), "y->x": "{1} causes {0}".format(*names)}
-    title = f"{verdict.get(result.direction, 'undecided')}: {abs(result.score):.4f} nats"
-    figure.suptitle(f"{title}, confidence {result.confidence:.1f}", parse_math=False)
-    return figure
-
-
-def _draw_direction(
-    axes: Sequence["Axes"], cause: Floats, effect: Floats, fit: "DirectionFit", names: Sequence[str]
-) -> None:
-    data, noise = axes
-    data.scatter(cause, effect, s=6, alpha=0.5, linewidths=0, color=LOOK.dot)
-    data.plot(fit.cause_values, fit.mean, color=LOOK.fit)
-    for deviations in (1, 2):
-        band = fit.mean - deviations * fit.scale, fit.mean + deviations * fit.scale
-        data.fill_between(fit.cause_values, *band, color=LOOK.fit, alpha=0.2, linewidth=0)
-    length = f"description length {fit.description_length:.3f}"
-    data.set_title(f"{names[0]} -> {names[1]}\n{length}", fontsize="medium", parse_math=False)
-    data.set_ylabel(names[1], parse_math=False)
-    mean, scale = (np.interp(cause, fit.cause_values, curve) for curve in (fit.mean, fit.scale))
-    noise.scatter(cause, (effect - mean) / scale, s=6, alpha=0.5, linewidths=0, color=LOOK.dot)
-    noise.axhline(0.0, color=LOOK.fit)
-    noise.set_xlabel(names[0], parse_math=False)
-    noise.set_ylabel("noise")
 
 
 def plot_curve(x: Floats, y: Floats, at: Floats, mean: Floats, spread: Floats, names: tuple[str, str]) -> "Figure":
@@ -283,19 +230,12 @@ def plot_curve(x: Floats, y: Floats, at: Floats, mean: Floats, spread: Floats, n
     MissingExtraError
         If matplotlib is not installed.
     """
-    figure: Figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(3.6, 2.4))
-    ax = figure.add_axes((0.17, 0.21, 0.8, 0.76))
+    ax = _axes(None, (3.6, 2.4))
     ax.plot(x, y, "o", color=LOOK.dot, alpha=0.45, markersize=3.0, markeredgewidth=0.0)
-    if at.size > FEW_VALUES:
-        ax.fill_between(at, mean - spread, mean + spread, linewidth=0.0, color=LOOK.curve, alpha=0.22)
-        ax.plot(at, mean, color=LOOK.curve, linewidth=2.0)
-    else:
-        ax.errorbar(at, mean, spread, fmt="o", color=LOOK.curve, markersize=7.0, elinewidth=2.0, capsize=5.0)
-        ax.set_xticks(at, [f"{value:.4g}" for value in at])
+    _draw_mean(ax, at, mean, [(LOOK.curve, "", mean - spread, mean + spread)])
     ax.locator_params(axis="y", nbins=5)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(LOOK.soft)
-    ax.tick_params(labelsize=9.0, length=0.0, labelcolor=LOOK.text)
-    ax.set_xlabel(printable(names[0]), fontsize=9.0, color=LOOK.text, parse_math=False)
-    ax.set_ylabel(printable(names[1]), fontsize=9.0, color=LOOK.text, parse_math=False)
-    return figure
+    ax.tick_params(labelsize=9.0)
+    ax.set_xlabel(printable(names[0]), fontsize=9.0, parse_math=False)
+    ax.set_ylabel(printable(names[1]), fontsize=9.0, parse_math=False)
+    return cast("Figure", ax.figure)

@@ -17,25 +17,20 @@ from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Floats
 from icdh._utils.labels import counted, short
-from icdh.diagnostics.result import REPLACEABLE, EdgeCheck, doubt, edge_records
+from icdh.diagnostics.result import EdgeCheck, doubt, edge_records
 from icdh.exceptions import import_extra, option
 from icdh.files import check_writable, replace_on_success
-from icdh.plotting.layout import SPACING, Edge, Layout, bends, bounds, label_places, layered_layout
-from icdh.plotting.style import DOTS, DOUBTFUL, GIVEN, HIDDEN, LOOK, EdgeStyle, box_sizes, lines_of
+from icdh.plotting.layout import SPACING, Edge, Layout, bends, bounds, layered_layout
+from icdh.plotting.style import DOTS, DOUBTFUL, GIVEN, HIDDEN, LOOK, WEAK, EdgeStyle, box_sizes, lines_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.path import Path as Outline
 
-SPREAD, ON_SPREAD = "\N{UP DOWN ARROW}", "the cause acts on the spread of the effect"
 LEAST = float(np.finfo(float).tiny)  # the strength of an edge that knowledge alone stands behind
-MEANINGS = {
-    "nats": "nats of evidence lost without the arrow (doubt arrows below 10)",
-    "weight": "weights in the fitted network",
-    "probability": "probability of the arrow",
-}
 # The palette of Okabe and Ito is safe for colour-blind readers; dashes serve prints in grey.
 KINDS = {
     "right": EdgeStyle("#0072b2"),
@@ -55,7 +50,6 @@ def plot_graph(
     unit: str = "",
     n_hidden: int = 0,
     shown_edges: int | None = LOOK.shown_edges,
-    legend: bool = True,
     layout: Layout | None = None,
 ) -> "Figure":
     """Draw a DAG in rows, causes above their effects, stronger edges wider.
@@ -74,15 +68,13 @@ def plot_graph(
     title : str
         The title of the graph.
     unit : str
-        The unit of the strengths, such as "nats". If given, strengths are written beside the arrows where there is
-        room, and the legend below explains the widths.
+        The unit of the strengths, such as "nats". If given, the legend shows the widths of the weakest and of the
+        strongest arrow.
     n_hidden : int
         How many of the variables, the last ones, are hidden causes: each is grey, with its nats in place of its name.
     shown_edges : int or None
         How many edges are drawn, the strongest ones, with their variables; the legend counts the others. None draws
         all.
-    legend : bool
-        Whether lines below the graph say what its arrows mean.
     layout : Layout, optional
         Where to draw variables and edges; by default `layered_layout` in the shape of a screen.
 
@@ -115,31 +107,26 @@ def plot_graph(
     kept = sorted({node for edge in drawn for node in edge}) if len(drawn) < len(edges) else list(range(N))
     place = {node: k for k, node in enumerate(kept)}
     labels = [str(names[k]) if k < N - n_hidden else f"{short(np.abs(A[k]).max())} nats" for k in kept]
-    weights, lines, shown = {}, {}, np.zeros((len(kept), len(kept)))
+    lines, shown = {}, np.zeros((len(kept), len(kept)))
     for i, j in drawn:
-        edge = place[i], place[j]
-        weights[edge] = shown[edge] = abs(float(A[i, j]))
-        lines[edge] = HIDDEN if i >= N - n_hidden else (styles or {}).get((i, j), EdgeStyle())
+        shown[place[i], place[j]] = abs(float(A[i, j]))
+        lines[place[i], place[j]] = HIDDEN if i >= N - n_hidden else (styles or {}).get((i, j), EdgeStyle())
     layout = layout or layered_layout(shown, box_sizes(labels), 13.3)  # the width of a slide
-    strengths = {edge: weight for edge, weight in weights.items() if weight > LEAST and lines[edge] is not HIDDEN}
-    texts = {edge: (short(strengths[edge]) if edge in strengths else "") + style.mark for edge, style in lines.items()}
-    texts = {edge: text for edge, text in texts.items() if text} if unit else {}
-    places = label_places(layout, texts)
-    words = list(dict.fromkeys(meaning for style in lines.values() for meaning in style.meanings))
-    if unit and strengths:
-        left_out = f", {len(texts) - len(places)} left out" if len(texts) > len(places) else ""
-        lowest, highest = short(min(strengths.values())), short(max(strengths.values()))
-        words.insert(0, f"wider: stronger, {lowest} to {highest}; numbers: {MEANINGS.get(unit, unit)}{left_out}")
+    strengths = [shown[edge] for edge, style in lines.items() if shown[edge] > LEAST and style is not HIDDEN]
+    key = [
+        *(_widths(strengths, unit) if unit else []),
+        *dict.fromkeys(style for style in lines.values() if style.meaning),
+    ]
     if len(drawn) < len(edges):
         bare = f", {counted(N - len(kept), 'variable')} without one of them left out" if len(kept) < N else ""
-        words.append(f"the {shown_edges} strongest of {len(edges)} arrows{bare}; {option('shown_edges')} shows more")
-    words = words if legend else []
+        count = f"the {shown_edges} strongest of {len(edges)} arrows{bare}; {option('shown_edges')} shows more"
+        key.append(EdgeStyle(line="none", meaning=count))
     low, high = bounds(layout)
+    widest = max([0.095 * len(title), *(0.066 * len(style.meaning) + 0.6 for style in key)])
+    missing = max(widest + SPACING.margin - (high - low)[0], 0.0) / 2
+    low = low - [missing, LOOK.legend_height * len(key)]
+    high = high + [missing, LOOK.title_height * bool(title)]
     if ax is None:
-        widest = max([0.095 * len(title), *(0.066 * len(line) for line in words)])
-        missing = max(widest + SPACING.margin - (high - low)[0], 0.0) / 2
-        low = low - [missing, LOOK.legend_height * len(words)]
-        high = high + [missing, LOOK.title_height * bool(title)]
         size = (high - low) * min(40.0 / (high - low).max(), 1.0)  # wider pictures are scaled down
         blank = import_extra("matplotlib.figure", "plot").Figure(figsize=size)
         ax = cast("Axes", blank.add_axes((0.0, 0.0, 1.0, 1.0)))
@@ -148,7 +135,7 @@ def plot_graph(
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     scale = float((ax.get_position().size * figure.get_size_inches() / (high - low)).min())  # inches of paper
     for (i, j), style in lines.items():
-        width = (style.width or edge_width(weights[i, j], max(strengths.values(), default=1.0))) * scale
+        width = (style.width or edge_width(shown[i, j], max(strengths, default=1.0))) * scale
         for patch in _arrow(layout.routes[i, j], width, style, scale):
             patch.set_gid(f"edge {kept[i]} {kept[j]}")
             ax.add_patch(patch)
@@ -156,18 +143,34 @@ def plot_graph(
         colors = (LOOK.node, LOOK.border) if node < N - n_hidden else (LOOK.hidden, LOOK.hidden_border)
         box = layout.positions[place[node]], layout.sizes[place[node]]
         _draw_node(ax, *box, label, colors, scale, gid=f"node {node}")
-    small, left = 8.0 * scale, low[0] + SPACING.margin / 2
-    for (i, j), at in places.items():
-        _write(ax, at, texts[i, j], small, ha="center", zorder=4, gid=f"edge {kept[i]} {kept[j]}")
-    for k, line in enumerate(reversed(words)):
-        _write(ax, (left, low[1] + LOOK.legend_height * (k + 0.5)), line, small, ha="left")
+    if key:
+        ax.legend(
+            handles=_handles(key, scale), loc="lower left", frameon=False, fontsize=8.0 * scale, borderaxespad=0.2
+        )
     if title:
-        _write(ax, (left, high[1] - LOOK.title_height / 2), title, LOOK.font * scale, ha="left", weight="bold")
+        at = low[0] + SPACING.margin / 2, high[1] - LOOK.title_height / 2
+        _write(ax, at, title, scale, ha="left", weight="bold")
     return figure
 
 
-def _write(ax: "Axes", at: Sequence[float] | Floats, text: str, size: float, **how: Any) -> None:
-    ax.text(at[0], at[1], text, **{"va": "center", "fontsize": size, "color": LOOK.text, "parse_math": False, **how})
+def _write(ax: "Axes", at: Sequence[float] | Floats, text: str, scale: float, **how: Any) -> None:
+    ax.text(at[0], at[1], text, va="center", fontsize=LOOK.font * scale, color=LOOK.text, parse_math=False, **how)
+
+
+def _widths(strengths: Sequence[float], unit: str) -> list[EdgeStyle]:
+    """Return the lines of the weakest and of the strongest arrow, for a legend."""
+    ends = sorted({min(strengths), max(strengths)}) if strengths else []
+    words = [f"{short(end)} nats" if unit == "nats" else f"{unit} {short(end)}" for end in ends]
+    widths = [edge_width(end, ends[-1]) for end in ends]
+    return [EdgeStyle(LOOK.soft, width=width, meaning=word) for width, word in zip(widths, words, strict=True)]
+
+
+def _handles(styles: Sequence[EdgeStyle], scale: float = 1.0) -> "list[Line2D]":
+    line = import_extra("matplotlib.lines", "plot").Line2D
+    return [
+        line([], [], color=each.color, linestyle=each.line, linewidth=(each.width or 1.6) * scale, label=each.meaning)
+        for each in styles
+    ]
 
 
 def edge_width(strength: float, strongest: float) -> float:
@@ -222,10 +225,7 @@ def _draw_node(
         gid=gid,
     )
     ax.add_patch(box)
-    lines = lines_of(label)
-    for k, line in enumerate(lines):
-        at = place + [0.0, LOOK.line * ((len(lines) - 1) / 2 - k)]
-        _write(ax, at, line, LOOK.font * scale, ha="center", zorder=3, gid=gid)
+    _write(ax, place, "\n".join(lines_of(label)), scale, ha="center", zorder=3, gid=gid)
 
 
 def edge_kinds(A: ArrayLike, other: ArrayLike, alone: str) -> dict[Edge, str]:
@@ -317,17 +317,11 @@ def plot_comparison(
         plot_graph(A, names, ax=ax, styles=styles, shown_edges=None, layout=layout)
         ax.set_title(title, parse_math=False)
     seen = [*learned.values(), *(kind for kind in true.values() if kind == "missing")]
-    lines = [(f"{seen.count(kind)} {kind}", style._replace(width=2.0)) for kind, style in KINDS.items()]
-    strengths = sorted(np.abs(estimated[estimated != 0]).tolist())
-    for strength in sorted({*strengths[:1], *strengths[-1:]}):
-        width = edge_width(strength, strengths[-1])
-        lines.append((f"{weight} {short(strength)}", EdgeStyle(LOOK.soft, width=width)))
-    line = import_extra("matplotlib.lines", "plot").Line2D
-    handles = [
-        line([], [], color=style.color, linestyle=style.line, linewidth=style.width, label=label)
-        for label, style in lines
-    ]
-    figure.legend(handles=handles, loc="lower center", ncols=6, frameon=False, handlelength=2.6, columnspacing=1.6)
+    key = [style._replace(width=2.0, meaning=f"{seen.count(kind)} {kind}") for kind, style in KINDS.items()]
+    key += _widths(np.abs(estimated[estimated != 0]).tolist(), weight)
+    figure.legend(
+        handles=_handles(key), loc="lower center", ncols=6, frameon=False, handlelength=2.6, columnspacing=1.6
+    )
     return figure
 
 
@@ -404,7 +398,6 @@ def plot_model(
     records: Sequence[EdgeCheck] | None = None,
     title: str = "",
     shown_edges: int | None = LOOK.shown_edges,
-    legend: bool = True,
 ) -> "Figure":
     """Draw the graph of a model, with what is known of its edges.
 
@@ -413,7 +406,7 @@ def plot_model(
     model : StructuralModel
         The model; if it has probabilities of its edges, these are the widths.
     ax : matplotlib.axes.Axes, optional
-        As of `plot_graph`, like ``title``, ``shown_edges`` and ``legend``.
+        As of `plot_graph`, like ``title`` and ``shown_edges``.
     records : sequence of EdgeCheck, optional
         What is known of the edges; by default what the model holds.
 
@@ -436,7 +429,7 @@ def plot_model(
     >>> dose = rng.uniform(-2.0, 2.0, 300)
     >>> answer = np.sin(2.0 * dose) + 0.2 * rng.normal(size=300)
     >>> model = HNMSearch().fit(np.column_stack([dose, answer])).model_
-    >>> sorted(text.get_text() for text in plot_model(model).axes[0].texts)[-2:]
+    >>> [text.get_text() for text in plot_model(model).axes[0].texts]
     ['x0', 'x1']
     """
     weights, names = graph_with_hidden(model)
@@ -452,7 +445,6 @@ def plot_model(
         unit=unit,
         n_hidden=len(model.hidden_causes),
         shown_edges=shown_edges,
-        legend=legend,
     )
 
 
@@ -464,7 +456,7 @@ def drawn_weights(model: StructuralModel) -> tuple[Floats, str]:
 
 
 def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Hashable]) -> dict[Edge, EdgeStyle]:
-    """Return the styles of the edges of a model: given, doubtful, and marked if they may be hidden causes.
+    """Return the styles of the edges of a model: given by knowledge, weak, or of doubtful direction.
 
     Parameters
     ----------
@@ -473,13 +465,10 @@ def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Hashable]) -> dict
     names : sequence
         The variables.
     """
-    doubtful = DOUBTFUL._replace(meanings=(f"dashed, ?: {doubt(records)}",))
-    styles, place = {}, {name: k for k, name in enumerate(names)}
-    for record in records:
-        style = GIVEN if record.known else doubtful if record.close else EdgeStyle()
-        if record.replaceable:
-            style = style._replace(mark=f"{style.mark}*", meanings=(*style.meanings, f"*: {REPLACEABLE}"))
-        if record.acts_on in ("spread", "both"):
-            style = style._replace(mark=f"{style.mark}{SPREAD}", meanings=(*style.meanings, f"{SPREAD}: {ON_SPREAD}"))
-        styles[place[record.cause], place[record.effect]] = style
-    return styles
+    doubtful, place = DOUBTFUL._replace(meaning=doubt(records)), {name: k for k, name in enumerate(names)}
+    return {
+        (place[record.cause], place[record.effect]): (
+            GIVEN if record.known else WEAK if record.weak else doubtful if record.close else EdgeStyle()
+        )
+        for record in records
+    }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from icdh._utils.labels import printable
+from icdh.diagnostics.result import WEAK_EDGE
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Look:
     name_lines: int = 4  # longer names are shortened
     line: float = 0.17  # inches: height of a line of ten points
     padding: float = 0.2  # of a box
-    fit: str = "#c55a11"  # of one direction of a pair
+    zero: str = "#c55a11"  # where nothing is left of an effect
     dot: str = "#44546a"
 
 
@@ -48,27 +49,25 @@ class EdgeStyle(NamedTuple):
         Its dashes, as matplotlib names them.
     width : float or None
         Its width in points; if None, it shows the strength of the edge.
-    mark : str
-        What stands behind the number of its strength.
-    meanings : tuple of str
-        Lines of the legend.
+    meaning : str
+        Its line of the legend.
     """
 
     color: str = LOOK.edge
     line: str | tuple[float, tuple[float, ...]] = "-"
     width: float | None = None
-    mark: str = ""
-    meanings: tuple[str, ...] = ()
+    meaning: str = ""
 
 
 DOTS = (0, (0.1, 2.2))
-DOUBTFUL = EdgeStyle(LOOK.doubtful, (0, (3.5, 2.0)), mark="?", meanings=("dashed: the data hardly tell the direction",))
-GIVEN = EdgeStyle(line=DOTS, meanings=("dotted: your knowledge gives the direction",))
+DOUBTFUL = EdgeStyle(LOOK.doubtful, (0, (5.0, 1.5)), meaning="the data hardly tell the direction")
+WEAK = EdgeStyle(LOOK.doubtful, (0, (2.0, 2.0)), meaning=WEAK_EDGE)
+GIVEN = EdgeStyle(line=DOTS, meaning="your knowledge gives the direction")
 HIDDEN = EdgeStyle(
-    LOOK.doubtful,
-    (0, (1.5, 1.5)),
+    LOOK.hidden_border,
+    (0, (1.0, 1.5)),
     width=1.0,
-    meanings=("grey: hidden common causes, no columns of the table; the nats lost without each stand in it",),
+    meaning="hidden common causes, no columns of the table; the nats lost without each stand in it",
 )
 
 

@@ -32,8 +32,7 @@ from icdh.diagnostics.result import (
     verdict,
 )
 from icdh.plotting.effect import FEW_VALUES, plot_curve
-from icdh.plotting.graph import MEANINGS, drawn_weights, edge_styles, plot_model
-from icdh.plotting.style import HIDDEN
+from icdh.plotting.graph import plot_model
 from icdh.report.pictures import svg_of
 
 MOST_CURVES = 60
@@ -67,7 +66,6 @@ def findings(
     ]
     _, _, *columns = edge_columns(records, weight_unit(model))
     edges = _edges(model, rows, records, columns)
-    styles = [*edge_styles(records, model.names).values(), *[HIDDEN] * len(model.hidden_causes)]
     return {
         "title": title or f"Causal graph of {len(names)} variables",
         "n_variables": len(names),
@@ -77,8 +75,6 @@ def findings(
         "notes": list(notes),
         "graph": _graph(model, records),
         "nodes": list(map(str, graph_with_hidden(model)[1])),
-        "meanings": list(dict.fromkeys(meaning for style in styles for meaning in style.meanings)),
-        "numbers": MEANINGS[drawn_weights(model)[1]],
         "hidden": _hidden(model, rows),
         "edges": edges,
         "figures": [column.heading for column in columns],
@@ -125,7 +121,7 @@ def _table(table: Table, names: list[str]) -> list[dict[str, object]]:
 
 def _graph(model: StructuralModel, records: list[EdgeCheck]) -> dict[str, object]:
     """Return the drawn graph, and whether it needs a page in landscape on paper."""
-    figure = plot_model(model, records=records, shown_edges=None, legend=False)
+    figure = plot_model(model, records=records, shown_edges=None)
     width, height = figure.get_size_inches() * 96.0  # points of the page
     min_width = 0.85 * width  # a small graph grows, a wide one scrolls
     style = f"--most: {2.0 * width:.0f}px; --least: {min_width:.0f}px"

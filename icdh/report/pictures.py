@@ -1,4 +1,4 @@
-"""The pictures of the page: those of `icdh.plotting` as elements of HTML, in the colours of the page."""
+"""The pictures of the page: those of `icdh.plotting` as elements of HTML."""
 
 import io
 import re
@@ -7,22 +7,9 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import fromstring, tostring
 
 from icdh.exceptions import import_extra
-from icdh.plotting.style import LOOK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-COLORS = {
-    LOOK.text: "ink",
-    LOOK.edge: "edge",
-    LOOK.doubtful: "soft",
-    LOOK.node: "node",
-    LOOK.border: "border",
-    LOOK.hidden: "panel",
-    LOOK.soft: "soft",
-    LOOK.curve: "line",
-    LOOK.dot: "point",
-}
 
 
 def svg_of(figure: "Figure", **attributes: str) -> str:
@@ -55,8 +42,5 @@ def svg_of(figure: "Figure", **attributes: str) -> str:
 
 
 def _of_page(attribute: str) -> str:
-    """Return an attribute in the colours and the font of the page."""
-    attribute = re.sub(r"font: ([\d.]+px) [^;]*", r"font-size: \1", re.sub("font-family: [^;]*; ", "", attribute))
-    return re.sub(
-        "#[0-9a-f]{6}", lambda color: f"var(--{COLORS[color[0]]})" if color[0] in COLORS else color[0], attribute
-    )
+    """Return an attribute in the font of the page."""
+    return re.sub(r"font: ([\d.]+px) [^;]*", r"font-size: \1", re.sub("font-family: [^;]*; ", "", attribute))

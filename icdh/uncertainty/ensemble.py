@@ -11,7 +11,7 @@ import numpy as np
 from icdh._model.export import MOST_EDGES
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.checks import Number
-from icdh._utils.labels import counted, edge_lines, variable_index
+from icdh._utils.labels import counted, edge_lines, first, printable, variable_index
 from icdh._utils.result import Result
 from icdh.graphs import break_cycles, threshold
 
@@ -180,18 +180,14 @@ class GraphEnsemble(Result):
         return sorted(beliefs, key=lambda belief: -belief.probability)
 
     def summary(self) -> str:
-        """Return the most probable edges as text: their probability, that of the reverse, and of any directed path."""
-        beliefs = self.edges()
+        """Return the edges above one in twenty as text: probability, that of the reverse, and of any directed path."""
+        shown, n_more = first(self.edges(0.05), MOST_EDGES)
         rows = [
-            [
-                str(belief.cause),
-                str(belief.effect),
-                *(f"{p:.2f}" for p in (belief.probability, belief.reverse, belief.ancestor)),
-            ]
-            for belief in beliefs[:MOST_EDGES]
+            [printable(cause), printable(effect), *(f"{p:.2f}" for p in probabilities)]
+            for cause, effect, *probabilities in shown
         ]
         lines = edge_lines([["cause", "effect", "probability", "reverse", "any path"], *rows]) if rows else []
-        rarer = [f"and {len(beliefs) - MOST_EDGES} less probable edges"] if len(beliefs) > MOST_EDGES else []
+        rarer = [f"and {n_more} less probable edges"] if n_more else []
         graphs = f"{counted(len(self.graphs), 'graph')} of {counted(len(self.names), 'variable')}"
         return "\n".join([graphs, *lines, *rarer])
 

@@ -266,9 +266,7 @@ def fitted():
     x1, x2 = np.random.default_rng(8).uniform(-3, 3, size=(2, 300))
     noise, other = np.random.default_rng(9).normal(size=(2, 300))
     values = standardised(np.sin(2 * x1 + x2) + np.sin(2 * x2 - x1) + x1 + x2 + 0.03 * noise, x1, x2, other)
-    forbidden = np.zeros((4, 4), dtype=bool)
-    forbidden[0] = True
-    model = HNMSearch(column_transform="none", forbidden_edges=forbidden, n_restarts=1)
+    model = HNMSearch(column_transform="none", knowledge={"leaves": [0]}, n_restarts=1)
     return values.T, model.fit(values.T)
 
 
@@ -305,8 +303,7 @@ def test_the_graph_found_gets_units_that_the_search_of_a_short_table_does_withou
 def test_the_order_and_the_signs_of_columns_do_not_change_units(fitted):
     X, model = fitted
     order, signs = [2, 0, 3, 1], np.array([1.0, -1.0, -1.0, 1.0])
-    forbidden = model.forbidden_edges[np.ix_(order, order)]
-    other = HNMSearch(**model.get_params() | {"forbidden_edges": forbidden}).fit(X[:, order] * signs)
+    other = HNMSearch(**model.get_params() | {"knowledge": {"leaves": [order.index(0)]}}).fit(X[:, order] * signs)
     assert units_of(other) == [units_of(model)[k] for k in order]
     np.testing.assert_allclose(other.adjacency_matrix_, model.adjacency_matrix_[np.ix_(order, order)], rtol=1e-6)
 

@@ -19,7 +19,7 @@ from support.table import Table
 import icdh
 from icdh import HNMSearch, Knowledge, NotFittedError
 from icdh.diagnostics import ModelCheck, NodeCheck, result
-from icdh.diagnostics.check import MEANING
+from icdh.diagnostics.check import MEANING, NO_NOISE
 from icdh.diagnostics.independence import Distances, distance_correlation, holm, node_tests, p_value
 from icdh.diagnostics.residuals import residuals_of
 from icdh.diagnostics.result import EdgeCheck, questions_about
@@ -377,8 +377,10 @@ def test_track_records_of_public_tables_are_those_of_slower_computations(loader)
 def test_a_line_says_what_became_of_arrows_with_the_same_signs():
     signs = Marginals(np.array([1.0, 2.0, np.nan]), np.array([0.4, 0.5, np.nan]))
     forward, backward = track_record(signs, [(0, 1)], "abc"), track_record(signs, [(0, 1), (1, 0)], "abc")
-    assert forward.startswith("track record: of arrows with the same signs 82 % pointed the right way")
-    assert "60 % pointed the right way in 407 other tables, of b -> a 37 %: settle these first" in backward
+    assert forward == "experience with 407 other tables: 82 % of arrows like these pointed the right way"
+    assert backward.endswith(
+        "60 % of arrows like these pointed the right way, but of those like b -> a 37 %: settle these first"
+    )
     assert track_record(signs, [(0, 2)], "abc") == track_record(signs, [], "abc") == ""
 
 
@@ -391,10 +393,11 @@ def test_arrows_to_settle_by_knowledge_come_first():
     facts = [  # in their order
         ("close", {"direction_loss": 3.0}),
         ("unlikely", {"probability": 0.6}),
-        ("weak", {"strength": 1.0}),
+        ("smaller", {"strength": 1.0}),
         ("coin", {}),
         ("strong", {"direction_loss": 500.0}),
         ("unknown loss", {"direction_loss": None}),
+        ("weak", {"direction_loss": 3.0, "weak": True}),
         ("settled", {"known": True}),
     ]
     arrows = [edge(name, **{"known": False} | own) for name, own in facts]
@@ -442,25 +445,27 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"  a: p = .*, depends on its cause b: a distorted scale, a cause that is missing or wrong, or .* spread": "wrong",
     r"  b: p = .*, depends on the mean that its causes predict: a distorted scale, or a cause .* wrong": "wrong",
     r"  c: p = .*, depends on a, no cause of it: an arrow that is missing or wrong, or a distorted scale": "wrong",
-    r"not tested, as their noise is below 1 % of their .* in many rows: a \(75 % of the rows\)": "faint",
+    r"  a is not tested: its noise is below 1 % of its standard deviation in 75 % of the rows": "faint",
     r"residuals that are not Gaussian: a; either their noise is not, or they have a hidden common cause": "long",
     r"arrows, those to settle by knowledge first:": "edges",
     r"cause -> effect +strength +if turned +if hidden +acts on +direction": "edges",
     r" *a -> b +9.0 +50.0 +3.2 +both +0.90 +\?\*": "edges",
     r" *a -> b +9.0 +50.0 +0.90 +\?": "edges",
     r" *a -> c +9.0 +given": "edges",
-    r"and 2 more": "edges",
+    r"and 3 more": "edges",
     r"what these mean: icdh explain": "edges",
-    r"track record: of arrows with the same signs .*": "right",
+    r"experience with 407 other tables: .*": "right",
     r"\? reversing it loses less than 6 nats, or its probability is below 95 %: .* its direction": "edges",
-    r"0 of 32 arrows would survive a hidden common cause, 1 would not; 31 are not identified": "edges",
+    r"0 of 33 arrows would survive a hidden common cause, 1 would not; of 32 the data cannot tell": "edges",
+    r"~ strength below 10 nats: doubt that there is an edge": "edges",
+    r" *a -> d +9.0 +~": "edges",
     r"\* a hidden common cause in its place loses less than 10 nats": "edges",
-    r"Power: of simulated tables .*": "right",
+    r"What the tests see of 100 simulated tables .*": "right",
 }
 
 
-def record_of(name, group=0, on=None, noise="gaussian", seen=1.0):
-    meaning = MEANING[group].format(on) if on else ""
+def record_of(name, group=0, on=None, noise="gaussian", seen=1.0, why=""):
+    meaning = MEANING[group].format(on) if on else why.format(100 * (1 - seen))
     return NodeCheck(name, 0.01 if on else 0.6, 0.6, 0.6, 0.6, on, bool(on), noise, meaning, seen)
 
 
@@ -469,12 +474,13 @@ SUMMARIES = {
     "wrong": ([record_of("a", 0, "b"), record_of("b", 1, "b"), record_of("c", 2, "a")], [], 400),
     "long": ([record_of("a", noise="student")], [], 200),
     "short": ([record_of("a")], [], 44),
-    "faint": ([record_of("a", seen=0.25)], [], 400),
+    "faint": ([record_of("a", seen=0.25, why=NO_NOISE)], [], 400),
     "edges": (
         [record_of("a"), record_of("b")],
         [
             edge(probability=0.9, hidden_loss=3.2, known=False, mean_loss=20.0, spread_loss=11.0),
             edge(effect="c", known=True),
+            edge(effect="d", known=False, weak=True, hidden_loss=20.0),
             *[edge(known=False, probability=0.9)] * 30,
         ],
         400,
@@ -485,7 +491,7 @@ SUMMARIES = {
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_every_sentence_of_a_summary_is_known(name):
     nodes, edges, n_checked = SUMMARIES[name]
-    record = "track record: of arrows with the same signs ..." * (name == "right")
+    record = "experience with 407 other tables: ..." * (name == "right")
     lines = ModelCheck(nodes, edges, 400, n_checked, track_record=record).summary().splitlines()
     own = [sentence for sentence, of in SENTENCES.items() if of == name]
     assert all(any(re.fullmatch(sentence, line) for sentence in SENTENCES) for line in lines)
@@ -554,7 +560,7 @@ def test_the_commands_print_the_check_and_write_questions_that_fit_reads(folder,
     answers = Path("q.toml").read_text(encoding="utf-8").replace('# ["x1", "x0"]', '["x1", "x0"]')
     Path("q.toml").write_text(answers, encoding="utf-8")
     printed("fit", "data.csv", "--knowledge", "q.toml", "--quiet")
-    printed("report", "data.csv", "--model", "m.icdh", "-o", "r.html", "--quiet")
+    printed("report", "m.icdh", "data.csv", "-o", "r.html", "--quiet")
     assert "no test rejects the model" in Path("r.html").read_text(encoding="utf-8")
 
 

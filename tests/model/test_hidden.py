@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import forbidding
 
 import icdh
 from icdh import HNMSearch
@@ -12,7 +13,7 @@ from icdh.uncertainty import hidden_loss
 
 def fitted(X, **options):
     """A search that is told the graph x0 -> x1 -> x2."""
-    return HNMSearch(n_restarts=1, forbidden_edges=np.eye(3, k=1) == 0, **options).fit(X)
+    return HNMSearch(n_restarts=1, knowledge=forbidding(np.eye(3, k=1) == 0), **options).fit(X)
 
 
 def with_spread(cause, rng):
@@ -45,7 +46,7 @@ def test_what_the_data_cannot_tell_has_no_loss(chain, model):
     assert np.isnan(np.delete(hidden_loss(model), 5)).all()  # x0 has no causes; the others are no arrows
     required = HNMSearch(n_restarts=1, knowledge={"required": [("x0", "x1"), ("x1", "x2")]}).fit(chain)
     labels = np.column_stack([chain[:, :2], chain[:, 2] > 0.0])
-    done = HNMSearch(n_restarts=1, forbidden_edges=np.eye(3, k=1) == 0)
+    done = HNMSearch(n_restarts=1, knowledge=forbidding(np.eye(3, k=1) == 0))
     done.fit(chain, interventions=np.arange(3000).reshape(1000, 3) % 7 == 0)
     for other in (required, fitted(labels, kinds={2: "binary"}), done):
         assert np.isnan(hidden_loss(other)).all()
@@ -55,7 +56,7 @@ def test_checks_files_and_words_say_how_many_arrows_survive(chain, model, tmp_pa
     found = icdh.check(model, chain)
     survive = {(edge.cause, edge.effect): edge.survives for edge in found.edges}
     assert survive == {("x0", "x1"): False, ("x1", "x2"): True}
-    assert "1 of 2 arrows would survive a hidden common cause; 1 are not identified" in found.summary()
+    assert "1 of 2 arrows would survive a hidden common cause; of 1 the data cannot tell" in found.summary()
     assert IF_HIDDEN in found.to_dict()["legend"]
     write_table(tmp_path / "data.csv", chain, ["x0", "x1", "x2"])
     printed("fit", tmp_path / "data.csv", "--save", tmp_path / "m.icdh", "--quiet")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import hetero_chain
+from helpers import forbidding, hetero_chain
 from support.families import CONSTANT, Conditional, NormalLaw
 from support.model import StructuralModel
 from support.shell import averaged
@@ -26,7 +26,7 @@ from icdh.report import findings
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 EVIL = ['<script>alert("a")</script>', "b' onload='x", "c & {{ 7 * 7 }}"]
-SAID = {"notes": ["<i>note</i>"], "command": "icdh report", "title": "T<b>"}
+SAID = {"notes": ["<i>note</i>"], "command": "icdh fit", "title": "T<b>"}
 
 
 class Page(html.parser.HTMLParser):
@@ -108,7 +108,7 @@ def test_names_notes_and_titles_are_text(page):
     assert [tag for tag, _ in page.tags].count("script") == 1
     assert not page.all("i")
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
-    assert [part for part in (*EVIL, "<i>note</i>", "T<b>", "icdh report") if part not in page.text] == []
+    assert [part for part in (*EVIL, "<i>note</i>", "T<b>", "icdh fit") if part not in page.text] == []
 
 
 def test_names_may_have_letters_that_the_font_of_pictures_lacks(tmp_path):
@@ -187,7 +187,7 @@ def test_what_speaks_against_the_model_is_said():
     rng = np.random.default_rng(0)
     hidden, heavy = rng.normal(size=500), rng.standard_t(2, size=500)
     X = np.column_stack([hidden + rng.normal(size=500), hidden + rng.normal(size=500), heavy])
-    no_edges = {"noise_distribution": "gaussian", "forbidden_edges": np.ones((3, 3), dtype=bool)}
+    no_edges = {"noise_distribution": "gaussian", "knowledge": forbidding(np.ones((3, 3), dtype=bool))}
     found = doubts(X, **no_edges)
     assert "does not fit 2" in found["Residuals are independent of all that a variable does not cause."]
     assert "x2" in found["The noise is Gaussian."]
@@ -211,7 +211,7 @@ def test_arrows_have_all_that_the_check_says_of_them(tmp_path):
     assert check.track_record[1:] in page.text
     styles = [path.get("style", "") for path in page.all("path")]
     assert sum(bool(re.search(r"dasharray: 0\.\d+,.*linecap: round", style)) for style in styles) == 1
-    assert "Dotted: your knowledge gives the direction." in page.text
+    assert "your knowledge gives the direction" in page.text
 
 
 def test_many_layers_fill_the_width_of_the_page_and_a_graph_wider_than_high_lies_on_paper():
@@ -263,13 +263,6 @@ def test_a_curve_has_its_spread_around_it_and_few_values_have_bars():
         assert (ax.get_xticks().tolist() == at[shown].tolist()) == few
 
 
-def test_colours_of_pictures_are_those_of_the_page(text):
-    """Those that are not would not follow a dark page."""
-    pictures = "".join(re.findall("<svg.*?</svg>", text, re.DOTALL))
-    assert "var(--ink)" in pictures
-    assert not re.search("#[0-9a-f]{6}\\b", re.sub('(href|id)="[^"]*"', "", pictures))
-
-
 def test_bad_requests_are_refused(model, table, tmp_path, monkeypatch):
     for folder, about, options, error, said in (
         ("", (), {"edge_probability": np.zeros((2, 2))}, ValueError, r"edge_probability must have shape \(3, 3\)"),
@@ -284,23 +277,20 @@ def test_bad_requests_are_refused(model, table, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_command_learns_and_writes_a_page(tmp_path, monkeypatch, shown):
+def test_a_fit_and_a_saved_model_write_a_page(tmp_path, monkeypatch, shown):
     monkeypatch.chdir(tmp_path)
     X = np.column_stack([hetero_chain(np.random.default_rng(0), 200), np.full(200, 3.0)])
     write_table("data.csv", X, ["a", "b", "c", "k"])
     search = ["--method", "search", "--noise-distribution", "gaussian"]
-    code, out, err = shown("report", "data.csv", *search, "--bootstrap", 2, "--title", "Mine")
-    assert (code, out) == (0, "data.html\n")
+    code, _, err = shown("fit", "data.csv", *search, "--bootstrap", 2, "--save", "m.icdh", "--report", "first.html")
+    assert code == 0
     assert "constant column 'k'" in err
-    text = Path("data.html").read_text(encoding="utf-8")
-    assert [part in text for part in ("constant column &#39;k&#39;", "<title>Mine</title>", "probability")] == [
-        True
-    ] * 3
-    assert shown("fit", "data.csv", *search, "--save", "m.icdh", "--quiet")[0] == 0
-    assert shown("report", "data.csv", "--model", "m.icdh", "--output", "other.html")[0] == 0
-    assert "<title>Causal graph of data.csv</title>" in Path("other.html").read_text(encoding="utf-8")
-    assert shown("report", "data.csv", "--model", "m.icdh", "--bootstrap", 2)[0] == 2
-    assert shown("report", "data.csv", "--output", "data.csv")[0] == 2
+    assert shown("report", "m.icdh", "data.csv")[:2] == (0, "data.html\n")
+    for page in ("first.html", "data.html"):
+        text = Path(page).read_text(encoding="utf-8")
+        for part in ("constant column &#39;k&#39;", "<title>Causal graph of data.csv</title>", "probability"):
+            assert part in text
+    assert shown("report", "m.icdh", "data.csv", "--output", "data.csv")[0] == 2
 
 
 ACT = """<script>
@@ -361,15 +351,12 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_texts_and_lines_of_page_and_pictures_stand_out_in_light_and_dark():
+def test_texts_and_lines_of_page_and_pictures_stand_out():
     css = (Path(icdh.__file__).parent / "report" / "style.css").read_text(encoding="utf-8")
-    light, dark = (dict(re.findall(r"--(\w+): (#\w{6})", part)) for part in css.split("@media (prefers")[:2])
-    assert light.keys() == dark.keys()
-    assert light != dark
-    for colors in (light, dark):
-        for on in ("ground", "panel"):
-            assert min(contrast(colors[ink], colors[on]) for ink in ("ink", "soft", "warn", "line", "border")) >= 4.5
-        assert contrast(colors["ink"], colors["node"]) >= 4.5
+    colors = dict(re.findall(r"--(\w+): (#\w{6})", css))
+    for on in ("ground", "panel"):
+        assert min(contrast(colors[ink], colors[on]) for ink in ("ink", "soft", "warn", "line")) >= 4.5
+    assert contrast(colors["ink"], colors["node"]) >= 4.5
     lines = ("text", "edge", "doubtful", "curve", "soft", "border")
     assert min(contrast(getattr(LOOK, name), "#ffffff") for name in lines) >= 4.5
     assert min(contrast(LOOK.text, fill) for fill in (LOOK.node, LOOK.hidden)) >= 4.5

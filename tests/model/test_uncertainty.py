@@ -20,7 +20,6 @@ from support.search import (
 )
 
 from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, bootstrap, metrics, posterior
-from icdh.cli.fit import probability_lines
 from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
 from icdh.knowledge import EdgeRules
@@ -456,10 +455,9 @@ def test_the_command_prints_probabilities_writes_and_evaluates_them(table, tmp_p
     search = ("fit", file, "--method", "search", "--noise-distribution", "gaussian")
     resampled = ("--bootstrap", 4, "--jobs", 1, "--checkpoint", kept, "--probabilities", written)
     lines = printed(*search, *resampled, "--plot", tmp_path / "graph.svg").splitlines()
-    at = next(k for k, line in enumerate(lines) if line.startswith("edge"))
-    assert lines[at].split() == ["edge", "probability", "reverse", "path"]
-    assert lines[at + 1].split()[:4] == ["a", "->", "b", "1.00"]
-    assert lines[at + 1].endswith("learned")
+    at = lines.index("4 graphs of 3 variables")
+    assert lines[at + 1].split() == ["cause", "->", "effect", "probability", "reverse", "any", "path"]
+    assert lines[at + 2].split()[:4] == ["a", "->", "b", "1.00"]
     rows = written.read_text().splitlines()
     assert (rows[0], len(rows)) == ("cause,effect,probability,path", 7)
     assert rows[1].startswith("a,b,1.0,")
@@ -471,12 +469,6 @@ def test_the_command_prints_probabilities_writes_and_evaluates_them(table, tmp_p
     found = json.loads(printed("evaluate", written, truth, "--probabilities", "--json"))
     expected = {"brier_score": 0.04, "log_score": -np.log(0.8), "calibration_error": 0.2}
     assert {name: found[name] for name in expected} == pytest.approx(expected)
-
-
-def test_the_command_says_which_probable_edges_are_learned_reversed(ensemble):
-    _, *lines = probability_lines(ensemble, np.array([[0, 0, 0], [1, 0, 1], [0, 0, 0]]))
-    reversed_, learned = ["0.75", "0.25", "0.75", "learned", "reversed"], ["0.75", "0.00", "0.75", "learned"]
-    assert [line.split()[3:] for line in lines[:2]] == [reversed_, learned]
 
 
 def test_honest_probabilities_are_calibrated_and_overconfident_ones_are_not():

@@ -239,8 +239,6 @@ def test_values_that_would_overflow_or_underflow(scaling, table, message):
     ({"callback": "print"}, TypeError, "callback must be callable or None; got 'print'"),
     ({"random_state": "lucky"}, TypeError, "random_state must be None, a non-negative integer.*got 'lucky'"),
     ({"random_state": -1}, ValueError, "random_state must be None, a non-negative integer.*got -1"),
-    ({"forbidden_edges": np.ones((2, 2), bool)}, ValueError, r"forbidden_edges must have shape \(3, 3\)"),
-    ({"forbidden_edges": np.ones((3, 3))}, TypeError, "forbidden_edges must be boolean, got float64"),
     ids=str,
 )
 def test_parameters_are_checked_by_fit(params, error, message):

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from icdh import ICDH, HNMSearch
+from icdh import ICDH, HNMSearch, Knowledge
 
 QUICK = {"max_rounds": 2, "tol": 1e9, "hidden_units": 3, "random_state": 0}
 
@@ -26,8 +26,8 @@ def test_clone_copies_parameters_and_nothing_learned(fitted):
     copy = clone(fitted)
     assert copy.get_params() == fitted.get_params()
     assert not hasattr(copy, "weights_")
-    mask = np.zeros((3, 3), dtype=bool)
-    np.testing.assert_array_equal(clone(ICDH(forbidden_edges=mask)).forbidden_edges, mask)
+    known = Knowledge(roots=["a"])
+    assert clone(ICDH(knowledge=known)).knowledge == known
 
 
 def test_a_pipeline_ends_in_the_estimator(chain):

@@ -535,6 +535,6 @@ def test_the_command_line_prints_writes_and_draws_hidden_causes(table, tmp_path,
     np.testing.assert_array_equal(np.flatnonzero(graph[6]), np.flatnonzero(model.bidirected_edges().any(axis=0)))
     printed("sample", saved, "--rows", 3)
     assert "hidden common cause" in printed("check", saved, data)
-    printed("report", data, "--model", saved, "-o", page)
+    printed("report", saved, data, "-o", page)
     assert 'id="hidden"' in page.read_text(encoding="utf-8")
     assert "--posterior takes no account of hidden causes" in refused(*fit, "--posterior")

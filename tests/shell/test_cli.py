@@ -125,7 +125,6 @@ def test_every_parameter_of_an_estimator_is_an_option(parameters, kind, method, 
     seen = parameters(kind, "--method", method, *options, "--seed", 5, "--verbose")
     others = {
         "knowledge": None,
-        "forbidden_edges": None,
         "missing_values": None,
         "random_state": 5,
         "verbose": True,

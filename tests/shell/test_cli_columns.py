@@ -119,11 +119,11 @@ def test_a_warning_about_a_column_is_said_once(tmp_path, shown):
 def test_a_report_of_a_messy_table(messy, printed, tmp_path):
     pytest.importorskip("jinja2")
     page, model, impute = tmp_path / "r.html", tmp_path / "m.icdh", [*MESSY, "--missing", "impute"]
-    printed("report", messy, *DROP, *SEARCH, "--output", page)
+    printed("fit", messy, *DROP, *SEARCH, "--report", page)
     text = page.read_text(encoding="utf-8")
     assert ("110 observations of 4 variables" in text, "rows without gaps" in text) == (True, False)
     printed("fit", messy, *impute, "--n-imputations", 2, *SEARCH, "--save", model)
-    printed("report", messy, *impute, "--model", model, "--output", page)
+    printed("report", model, messy, "--decimal", ",", "--dates", "when", "--missing", "drop", "--output", page)
     text = page.read_text(encoding="utf-8")
     assert ">probability<" not in text  # agreement of imputations is none
     assert "are of 110 rows without gaps; the graph was learned from 120 rows" in text
@@ -231,9 +231,8 @@ def test_columns_of_text_are_labels_for_a_search(tmp_path, shown, printed, refus
     assert "changes labels by a function" in refused("sample", model, "--shift", "town=1")
     printed("effects", model)
     pytest.importorskip("jinja2")
-    printed("report", data, "--model", model, "--output", page)
+    printed("report", model, data, "--output", page)
     assert "categorical" in page.read_text()
-    printed("report", data, "--method", "search", "--output", page)
 
 
 OF_QUICK = {"noise_distribution": "gaussian", "hidden_units": 3, "n_restarts": 1}

@@ -64,7 +64,7 @@ def test_a_report_of_a_saved_model_has_the_warnings_of_the_table(folder, chain, 
     page = tmp_path / "page.html"
     for values, warns in ((chain.values, False), (walk, True)):
         write_table(tmp_path / "rows.csv", values, chain.columns)
-        printed("report", tmp_path / "rows.csv", "--model", folder / "m.icdh", "--output", page, "--quiet")
+        printed("report", folder / "m.icdh", tmp_path / "rows.csv", "--output", page, "--quiet")
         assert ("rows depend on those before them" in page.read_text()) == warns
 
 
@@ -272,8 +272,8 @@ def test_what_labels_cannot_answer_is_said_in_words_of_the_command_line(tmp_path
     path, model = tmp_path / "t.csv", tmp_path / "m.icdh"
     path.write_text("\n".join(["x,level", *rows]))
     printed("fit", path, "--require", "x,level", "--save", model, "--kinds", "level=categorical")
-    said = refused("predict", model, path, "--do", "x=1")
-    assert "--do reaches 'level'" in said
-    assert said.endswith("what sample draws with --do\n")
+    for option in ("--do", "--shift"):
+        said = refused("predict", model, path, option, "x=1")
+        assert "the intervention reaches 'level': what the label of a row would have been is not determined" in said
     question = ("--cause", "x", "--effect", "level", "--values", "1")
     assert "--effect is 'level', which has labels" in refused("effects", model, *question)

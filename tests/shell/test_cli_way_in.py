@@ -2,7 +2,6 @@
 
 import io
 import logging
-import re
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
@@ -52,7 +51,7 @@ def test_check_and_report_of_a_saved_model_read_its_columns_alone(chain_file, pr
     wide = [f"{line},{'2024-03-31' if k else 'day'}" for k, line in enumerate(lines)]
     Path("wide.csv").write_text("\n".join(wide), encoding="utf-8")
     printed("check", "model.icdh", "wide.csv")
-    assert printed("report", "wide.csv", "--model", "model.icdh") == "wide.html\n"
+    assert printed("report", "model.icdh", "wide.csv") == "wide.html\n"
 
 
 @cases(
@@ -79,12 +78,11 @@ def test_messages_name_arguments_as_whoever_reads_them_knows_them(argument, valu
             assert other.submit(option, argument, *value, of=of).result() == python
 
 
-@pytest.mark.parametrize("command", ["fit", "report"])
-def test_the_first_help_is_short_and_the_second_whole(command, printed):
-    first, whole = (printed(command, flag) for flag in ("--help", "--help-all"))
+def test_the_first_help_is_short_and_the_second_whole(printed):
+    first, whole = (printed("fit", flag) for flag in ("--help", "--help-all"))
     short, long = ({word for word in text.split() if word.startswith("--")} for text in (first, whole))
-    assert sum(line.startswith("  -") for line in first.splitlines()) == 18 + 2  # both helps
-    assert f"more options: icdh {command} --help-all" in first
+    assert sum(line.startswith("  -") for line in first.splitlines()) == 19 + 2  # both helps
+    assert "more options: icdh fit --help-all" in first
     assert {"--group-column", "--sequence"} <= short < long
     assert "--prior-precision" in long - short
 
@@ -150,8 +148,7 @@ def test_a_graph_without_edges_says_that_this_is_no_evidence(tmp_path, printed):
 
 def drawn(printed, table):
     """What a fit prints, its picture, and its page."""
-    out = printed("fit", table, "--plot", "graph.svg")
-    printed("report", table, "-o", "page.html")
+    out = printed("fit", table, "--plot", "graph.svg", "--report", "page.html")
     return out, *(Path(name).read_text(encoding="utf-8") for name in ("graph.svg", "page.html"))
 
 
@@ -159,9 +156,9 @@ def test_marks_reach_list_picture_and_report(chain_file, monkeypatch, printed):
     monkeypatch.setattr(result, "DOUBTFUL", 1e9)
     out, picture, page = drawn(printed, chain_file)
     assert "? reversing it loses less than 6 nats: the data hardly tell its direction" in out
-    assert "stroke-dasharray" in picture
-    assert re.search("dasharray.*stroke: var\\(--soft\\)", page)
-    assert "Dashed, ?: reversing it loses less than 6 nats" in page
+    for page_or_picture in (picture, page):
+        assert "stroke-dasharray" in page_or_picture
+        assert "reversing it loses less than 6 nats" in page_or_picture
 
 
 def test_the_time_that_is_asked_for_bounds_resamples_and_posterior():

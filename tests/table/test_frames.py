@@ -195,30 +195,26 @@ def frame():
 
 
 def test_masks_are_aligned_by_their_labels(frame):
-    forbidden = pd.DataFrame(False, index=list("abc"), columns=list("abc"))
-    forbidden.loc["a", "b"] = True
+    first = pd.DataFrame(np.eye(3, k=1), index=list("abc"), columns=list("abc"))
     mask = pd.DataFrame({name: np.arange(300) < 100 * (name == "b") for name in "abc"})
 
-    def found(forbidden=None, interventions=None):
-        model = HNMSearch(n_restarts=1, forbidden_edges=forbidden)
-        return model.fit(frame, interventions=interventions).adjacency_matrix_
+    def found(interventions):
+        return HNMSearch(n_restarts=1).fit(frame, interventions=interventions).adjacency_matrix_
 
-    for labelled in (forbidden, forbidden.loc[list("cab"), list("bca")]):
-        assert_array_equal(found(labelled), found(forbidden.to_numpy()))
     for columns in ("abc", "cba"):
-        assert_array_equal(found(None, mask[list(columns)]), found(None, mask.to_numpy()))
-    probability = pd.DataFrame(0.5 * forbidden, index=list("cab"), columns=list("bac"))
+        assert_array_equal(found(mask[list(columns)]), found(mask.to_numpy()))
+    probability = pd.DataFrame(0.5 * first, index=list("cab"), columns=list("bac"))
     model = HNMSearch(n_restarts=1).fit(frame).model_.with_edge_probability(probability)
-    assert_array_equal(model.edge_probability, 0.5 * forbidden.to_numpy())
+    assert_array_equal(model.edge_probability, 0.5 * first.to_numpy())
 
 
 def test_masks_of_other_labels_are_refused(frame):
-    columns, square = (pd.DataFrame(False, index=index, columns=list("abe")) for index in (frame.index, list("abc")))
+    columns = pd.DataFrame(False, index=frame.index, columns=list("abe"))
     rows, cause = columns.set_axis(list("abc"), axis=1).iloc[::-1], frame["a"].iloc[::-1]
     model = HNMSearch(n_restarts=1).fit(frame)
     for said, ask in (
         ("interventions has the label 'e', which no variable", lambda: HNMSearch().fit(frame, interventions=columns)),
-        ("forbidden_edges has the label 'e'", lambda: HNMSearch(forbidden_edges=square.T).fit(frame)),
+        ("edge_probability has the label 'e'", lambda: model.model_.with_edge_probability(columns[:3].corr())),
         ("interventions has other row labels than X", lambda: HNMSearch().fit(frame, interventions=rows)),
         ("interventions has other row labels", lambda: bootstrap(HNMSearch(), frame, 1, interventions=rows)),
         ("interventions has other row labels than X", lambda: check(model, frame, interventions=rows)),
