@@ -94,7 +94,7 @@ def actions_of(
         node = variable_index(key, names, "do")
         if node in actions:
             raise ValueError(f"{option('do')} names the variable {names[node]!r} twice; keep one of the two")
-        where = option("do", of=key)
+        where = f"the intervention on {names[node]!r}" if callable(value) else option("do", of=key)
         actions[node] = _action(where, as_numbers(node, value, where) if as_numbers else value, n_rows)
     return actions
 

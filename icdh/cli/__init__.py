@@ -226,6 +226,8 @@ class CommandParser(argparse.ArgumentParser):
         if message == "one of the arguments data --dataset is required":
             place = f"before options that take several names: {self.prog} data.csv --drop id"
             message = f"a table is missing; it stands {place}"
+        if message.endswith("required: data") and "model" in [action.dest for action in self._actions]:
+            message = f"give model and table: {self.prog} m.icdh data.csv, after icdh fit data.csv --save m.icdh"
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n".replace("?;", "?"))
 
 

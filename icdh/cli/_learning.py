@@ -6,32 +6,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.export import hidden_line, weight_unit
-from icdh._utils.checks import n_workers
-from icdh._utils.clock import Clock
 from icdh._utils.labels import counted, edge_lines, listed, printable
 from icdh.cli._input import Input
-from icdh.cli._messages import INTERRUPTED, report, watched
-from icdh.cli._options import (
-    DEFAULTS,
-    METHODS,
-    KnowledgeOptions,
-    Learned,
-    Learning,
-    LearningWithUncertainty,
-    option_named,
-)
+from icdh.cli._messages import watched
+from icdh.cli._options import DEFAULTS, METHODS, KnowledgeOptions, Learned, Learning, option_named
 from icdh.diagnostics.result import EXPLAIN, EdgeCheck, edge_rows, marks_explained, unweighed
-from icdh.exceptions import import_extra, option
+from icdh.exceptions import option
 from icdh.knowledge import Knowledge
 from icdh.progress import Progress
-
-if TYPE_CHECKING:
-    from icdh.uncertainty.ensemble import GraphEnsemble
-
 
 NO_EDGES = "no edge stands out in these rows: that is no evidence that nothing causes anything"
 
@@ -92,70 +77,6 @@ def answered(callback: Progress) -> Iterator[None]:
     finally:
         if not callback.is_interrupted:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def ensemble_of(
-    command: LearningWithUncertainty, model: Learned, rows: Input, clock: Clock
-) -> "tuple[GraphEnsemble | None, BaseException | None]":
-    """Return the requested ensemble, or None, and the error, or None.
-
-    The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `exit_code`.
-    """
-    n_resamples = command.bootstrap or 0
-    if model.interrupted_ or not (n_resamples or command.posterior):
-        return None, None
-    from icdh.uncertainty.posterior import posterior
-    from icdh.uncertainty.resampling import bootstrap
-
-    try:
-        if clock.is_over:
-            limit = option("max_seconds", clock.max_seconds)
-            raise TimeoutError(f"{limit} were over after the fit: there are no probabilities")
-        left = None if clock.max_seconds is None else clock.left
-        with watched(command, "steps" if command.posterior else "resamples", n_resamples or None) as callback:
-            if command.posterior and isinstance(model, HNMSearch):
-                return posterior(model, random_state=command.seed, max_seconds=left, callback=callback), None
-            ensemble = bootstrap(
-                model,
-                rows.table,
-                n_resamples,
-                **rows.relations,
-                sampling=command.sampling,
-                checkpoint=command.checkpoint,
-                n_jobs=model.n_jobs,
-                random_state=command.seed,
-                max_seconds=left,
-                callback=callback,
-            )
-            return ensemble, None
-    except (KeyboardInterrupt, Exception) as error:
-        return None, error
-
-
-def exit_code(model: Learned, failure: BaseException | None) -> int:
-    """Return 0, or 130 after Ctrl-C, or raise the error that came after the fit."""
-    if isinstance(failure, KeyboardInterrupt):
-        report("error", "interrupted before the probabilities were known; the fitted graph is kept")
-        return INTERRUPTED
-    if isinstance(failure, TimeoutError):
-        report("warning", failure)
-    elif failure is not None:
-        raise failure
-    return INTERRUPTED if model.interrupted_ else 0
-
-
-def check_uncertainty(command: LearningWithUncertainty) -> None:
-    """Raise ValueError if the options do not go together."""
-    if command.posterior and command.method != "search":
-        raise ValueError("--posterior needs the evidence that --method search weighs; else take --bootstrap N")
-    if command.posterior and command.parameters.get("hidden_causes"):
-        raise ValueError("--posterior takes no account of hidden causes; leave them out, or take --bootstrap N")
-    if command.bootstrap is not None and n_workers(command.parameters.get("n_jobs", 1)) > 1:
-        import_extra("joblib", "parallel")
-    if command.bootstrap is None and command.checkpoint:
-        raise ValueError("--checkpoint goes with --bootstrap N")
-    if command.bootstrap is None and not command.posterior and command.probabilities:
-        raise ValueError("--probabilities goes with --bootstrap N or --posterior")
 
 
 def edge_list(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:

@@ -502,11 +502,6 @@ class Learning(TableOptions, Experiments, EstimatorOptions, KnowledgeOptions, Co
     """A command that learns a graph from a table."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LearningWithUncertainty(UncertaintyOptions, Learning):
-    """A command that learns a graph, and how certain its edges are."""
-
-
 USUAL_KNOWLEDGE = ("forbid", "roots", "leaves", "tiers", "require")
 USUAL_INPUT = ("data", "drop", "missing", "group_column", "sequence", "kinds", "max_seconds")
 USUAL = (*USUAL_INPUT, "dataset", "columns", "method", "posterior", *USUAL_KNOWLEDGE)

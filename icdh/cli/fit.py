@@ -11,15 +11,17 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Floats
+from icdh._utils.checks import n_workers
 from icdh._utils.clock import Clock
 from icdh._utils.labels import counted
-from icdh.cli._input import read_input, source, succeeds, target_lines
-from icdh.cli._learning import check_uncertainty, edge_list, ensemble_of, exit_code, learned
-from icdh.cli._messages import BAD_INPUT, report, watched, with_warnings
-from icdh.cli._options import USUAL, Learned, LearningWithUncertainty, Loudness, read, whole, written
+from icdh.cli._input import Input, read_input, source, succeeds, target_lines
+from icdh.cli._learning import edge_list, learned
+from icdh.cli._messages import BAD_INPUT, INTERRUPTED, report, watched, with_warnings
+from icdh.cli._options import USUAL, Learned, Learning, Loudness, UncertaintyOptions, read, whole, written
 from icdh.cli._roots import question_about_roots
 from icdh.cli.report import check_page_path, write_page
 from icdh.diagnostics.result import EdgeCheck, edge_records
+from icdh.exceptions import import_extra, option
 from icdh.files import graph_writer, read_graph, write_graph, write_text
 from icdh.files.graphs import NAMES_OF_FORMATS, PROBABILITIES
 from icdh.files.text import delimited
@@ -29,6 +31,70 @@ from icdh.plotting.graph import drawn_weights
 
 if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
+
+
+def _ensemble_of(
+    command: "Fit", model: Learned, rows: Input, clock: Clock
+) -> "tuple[GraphEnsemble | None, BaseException | None]":
+    """Return the requested ensemble, or None, and the error, or None.
+
+    The graph has been fitted: whatever goes wrong now, it is to be written and printed first; see `_exit_code`.
+    """
+    n_resamples = command.bootstrap or 0
+    if model.interrupted_ or not (n_resamples or command.posterior):
+        return None, None
+    from icdh.uncertainty.posterior import posterior
+    from icdh.uncertainty.resampling import bootstrap
+
+    try:
+        if clock.is_over:
+            limit = option("max_seconds", clock.max_seconds)
+            raise TimeoutError(f"{limit} were over after the fit: there are no probabilities")
+        left = None if clock.max_seconds is None else clock.left
+        with watched(command, "steps" if command.posterior else "resamples", n_resamples or None) as callback:
+            if command.posterior and isinstance(model, HNMSearch):
+                return posterior(model, random_state=command.seed, max_seconds=left, callback=callback), None
+            ensemble = bootstrap(
+                model,
+                rows.table,
+                n_resamples,
+                **rows.relations,
+                sampling=command.sampling,
+                checkpoint=command.checkpoint,
+                n_jobs=model.n_jobs,
+                random_state=command.seed,
+                max_seconds=left,
+                callback=callback,
+            )
+            return ensemble, None
+    except (KeyboardInterrupt, Exception) as error:
+        return None, error
+
+
+def _exit_code(model: Learned, failure: BaseException | None) -> int:
+    """Return 0, or 130 after Ctrl-C, or raise the error that came after the fit."""
+    if isinstance(failure, KeyboardInterrupt):
+        report("error", "interrupted before the probabilities were known; the fitted graph is kept")
+        return INTERRUPTED
+    if isinstance(failure, TimeoutError):
+        report("warning", failure)
+    elif failure is not None:
+        raise failure
+    return INTERRUPTED if model.interrupted_ else 0
+
+
+def _check_uncertainty(command: "Fit") -> None:
+    """Raise ValueError if the options do not go together."""
+    if command.posterior and command.method != "search":
+        raise ValueError("--posterior needs the evidence that --method search weighs; else take --bootstrap N")
+    if command.posterior and command.parameters.get("hidden_causes"):
+        raise ValueError("--posterior takes no account of hidden causes; leave them out, or take --bootstrap N")
+    if command.bootstrap is not None and n_workers(command.parameters.get("n_jobs", 1)) > 1:
+        import_extra("joblib", "parallel")
+    if command.bootstrap is None and command.checkpoint:
+        raise ValueError("--checkpoint goes with --bootstrap N")
+    if command.bootstrap is None and not command.posterior and command.probabilities:
+        raise ValueError("--probabilities goes with --bootstrap N or --posterior")
 
 
 def _with_directions(command: "Fit", model: Learned, ensemble: "GraphEnsemble | None", clock: Clock) -> StructuralModel:
@@ -111,7 +177,7 @@ class Output(Loudness):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(Output, LearningWithUncertainty):
+class Fit(UncertaintyOptions, Output, Learning):
     """The command."""
 
     summary = "learn a causal graph from a table"
@@ -120,13 +186,13 @@ class Fit(Output, LearningWithUncertainty):
 
     def run(self) -> int:
         """Learn, write, draw and print the graph; after Ctrl-C the best one so far."""
-        check_uncertainty(self)
+        _check_uncertainty(self)
         rows = read_input(self)
         truth = read_graph(source(self.truth), rows.table.columns)[0] if self.truth else rows.truth
         clock = Clock(self.parameters.get("max_seconds"))
         fit = partial(learned, self, rows)
         model, notes = with_warnings(fit) if self.report else (fit(), [])
-        ensemble, failure = ensemble_of(self, model, rows, clock)
+        ensemble, failure = _ensemble_of(self, model, rows, clock)
         fitted = _with_directions(self, model, ensemble, clock)
         records = edge_records(fitted)
         complete = _write(self, fitted, records, ensemble, truth)
@@ -140,4 +206,4 @@ class Fit(Output, LearningWithUncertainty):
                 print("", ensemble.summary(), sep="\n")
             if truth is not None:
                 print(_comparison_line(model.adjacency_matrix_, truth))
-        return exit_code(model, failure) or (0 if complete else BAD_INPUT)
+        return _exit_code(model, failure) or (0 if complete else BAD_INPUT)

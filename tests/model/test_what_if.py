@@ -150,7 +150,7 @@ def test_counterfactuals_keep_the_noise(known, observed):
     ({"a": np.nan}, ValueError, r"do\['a'\] holds NaN"),
     ({"a": "2"}, TypeError, r"do\['a'\] has type"),
     ({"a": [1.0, 2.0]}, ValueError, r"have shape \(5,\), one a row; got shape \(2,\)"),
-    ({"a": lambda natural: np.inf}, ValueError, r"the result of do\['a'\] holds NaN or infinity"),
+    ({"a": lambda natural: np.inf}, ValueError, "the result of the intervention on 'a' holds NaN or infinity"),
     ({"a": lambda natural: natural[:2]}, ValueError, "got shape"),
     ({"a": 1e300}, ValueError, "'a' to values far beyond"),
     ({"a": 1.0, 0: 2.0}, ValueError, "'a' twice"),
