@@ -99,6 +99,7 @@ def _answer(command: "Effects") -> "Effect":
     ways: tuple[Groups, ...] = (rows.groups, *(rows.units[name] for name in clusters[1:]))
     declared = dict(command.kinds) or None
     coded = table_of(rows.table, None, False, declared)
+    model = _fitted(command, rows) if saved is None and adjust in GRAPHS else saved  # it shows its own progress
     with watched(command, "", doing="estimating the effect"):
         return effect(
             rows.table,
@@ -112,7 +113,7 @@ def _answer(command: "Effects") -> "Effect":
             sequence=rows.sequence,
             kinds=declared,
             level=command.level,
-            model=_fitted(command, rows) if saved is None and adjust in GRAPHS else saved,
+            model=model,
             knowledge=knowledge_of(command),
             random_state=command.seed,
         )

@@ -113,10 +113,8 @@ def plot_graph(
         lines[place[i], place[j]] = HIDDEN if i >= N - n_hidden else (styles or {}).get((i, j), EdgeStyle())
     layout = layout or layered_layout(shown, box_sizes(labels), 13.3)  # the width of a slide
     strengths = [shown[edge] for edge, style in lines.items() if shown[edge] > LEAST and style is not HIDDEN]
-    key = [
-        *(_widths(strengths, unit) if unit else []),
-        *dict.fromkeys(style for style in lines.values() if style.meaning),
-    ]
+    key = _widths(strengths, unit) if unit else []
+    key += dict.fromkeys(style for style in lines.values() if style.meaning)
     if len(drawn) < len(edges):
         bare = f", {counted(N - len(kept), 'variable')} without one of them left out" if len(kept) < N else ""
         count = f"the {shown_edges} strongest of {len(edges)} arrows{bare}; {option('shown_edges')} shows more"
@@ -140,13 +138,11 @@ def plot_graph(
             patch.set_gid(f"edge {kept[i]} {kept[j]}")
             ax.add_patch(patch)
     for node, label in zip(kept, labels, strict=True):
-        colors = (LOOK.node, LOOK.border) if node < N - n_hidden else (LOOK.hidden, LOOK.hidden_border)
+        colors = (LOOK.node, LOOK.border) if node < N - n_hidden else (LOOK.hidden, LOOK.soft)
         box = layout.positions[place[node]], layout.sizes[place[node]]
         _draw_node(ax, *box, label, colors, scale, gid=f"node {node}")
     if key:
-        ax.legend(
-            handles=_handles(key, scale), loc="lower left", frameon=False, fontsize=8.0 * scale, borderaxespad=0.2
-        )
+        ax.legend(handles=_handles(key, scale), loc="lower left", frameon=False, fontsize=8.0 * scale)
     if title:
         at = low[0] + SPACING.margin / 2, high[1] - LOOK.title_height / 2
         _write(ax, at, title, scale, ha="left", weight="bold")
