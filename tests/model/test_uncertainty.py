@@ -460,7 +460,7 @@ def test_the_command_prints_probabilities_writes_and_evaluates_them(table, tmp_p
     assert lines[at + 2].split()[:4] == ["a", "->", "b", "1.00"]
     rows = written.read_text().splitlines()
     assert (rows[0], len(rows)) == ("cause,effect,probability,path", 7)
-    assert rows[1].startswith("a,b,1.0,")
+    assert rows[1].startswith("a,b,1,")
     assert "brier_score" in printed("evaluate", written, written, "--probabilities", "--threshold", 0.5)
     assert len(kept.read_text().splitlines()) == 5
     assert "a -> b" in printed(*search, "--posterior").rpartition("probability")[2]

@@ -68,6 +68,20 @@ def test_a_report_of_a_saved_model_has_the_warnings_of_the_table(folder, chain, 
         assert ("rows depend on those before them" in page.read_text()) == warns
 
 
+def test_whole_numbers_come_out_as_they_came_in(tmp_path, printed):
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 60, size=200)
+    table, model = tmp_path / "t.csv", tmp_path / "m.icdh"
+    table.write_text(
+        "\n".join(["age,pay", *(f"{a},{a + b}" for a, b in zip(age, rng.integers(9, 99, 200), strict=True))])
+    )
+    printed("fit", table, "--require", "age,pay", "--kinds", "age=gridded", "pay=gridded", "--save", model)
+    for ask in (("sample", model, "-n", 50), ("predict", model, table, "--shift", "age=1")):
+        head, *rows = printed(*ask).splitlines()
+        assert head == "age,pay"
+        assert all(cell.lstrip("-").isdigit() for row in rows for cell in row.split(","))
+
+
 @pytest.fixture(scope="module")
 def visits(tmp_path_factory):
     """Dates, labels and numbers as visits.csv, the model of them as m.icdh, and the same with gaps as gaps.csv."""
