@@ -250,7 +250,7 @@ def _about_edges(check: "ModelCheck") -> list[str]:
     shown, n_more = first(edges, MOST_EDGES)
     lines = [*edge_lines(edge_rows(shown, check.unit)), *([f"and {n_more} more"] if n_more else [])]
     heading = "arrows" if all(edge.known for edge in edges) else "arrows, those to settle by knowledge first"
-    survivors = [survival(edges)] if any(edge.hidden_loss is not None for edge in edges) else []
+    survivors = [survival(edges)] if any(edge.survives or edge.replaceable for edge in edges) else []
     left = filter(None, [unweighed(edges, check.unit)])
     return [f"{heading}:", *lines, *marks_explained(edges), *_below_zero(edges), *survivors, *left, EXPLAIN]
 

@@ -138,7 +138,7 @@ def _edges(
     unit = "nats" if weight_unit(model) == "nats" else "(weight)"
     edges: list[dict[str, object]] = []
     for k, ((i, j), record) in enumerate(zip(graphs.strongest_first(model.adjacency), records, strict=True)):
-        warns = {"if turned": record.close, "if hidden": record.replaceable, "": record.marks != ""}
+        warns = {"strength": record.weak, "if turned": record.close, "if hidden": record.replaceable, "": record.marks}
         chance = "" if model.edge_probability is None else f", probability {model.edge_probability[i, j]:.2f}"
         edges.append(
             {
@@ -146,7 +146,7 @@ def _edges(
                 "effect": str(record.effect),
                 "drawn": f"edge {i} {j}",
                 "says": f"{record.cause} → {record.effect}: {columns[0].cells[k]} {unit}{chance}",
-                "cells": [(column.cells[k], warns.get(column.heading, False)) for column in columns],
+                "cells": [(column.cells[k], bool(warns.get(column.heading))) for column in columns],
                 "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else "",
             }
         )
@@ -187,7 +187,7 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
     shapes = {law.errors.name for given in model.conditionals if (law := given.law.density) is not None}
     estimated = bool(shapes - {"gaussian"})
     if check is not None:
-        if any(record.hidden_loss is not None for record in check.edges):
+        if any(record.survives or record.replaceable for record in check.edges):
             hidden = survival(check.edges)
         odd = [] if estimated else [str(node.name) for node in check.nodes if not node.gaussian]
         shape = f"residuals of {', '.join(odd)} are not Gaussian" if odd else "no residual denies it"
