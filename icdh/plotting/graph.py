@@ -107,12 +107,13 @@ def plot_graph(
     kept = sorted({node for edge in drawn for node in edge}) if len(drawn) < len(edges) else list(range(N))
     place = {node: k for k, node in enumerate(kept)}
     labels = [str(names[k]) if k < N - n_hidden else f"{short(np.abs(A[k]).max())} nats" for k in kept]
-    lines, shown = {}, np.zeros((len(kept), len(kept)))
+    weights, lines, shown = {}, {}, np.zeros((len(kept), len(kept)))
     for i, j in drawn:
-        shown[place[i], place[j]] = abs(float(A[i, j]))
-        lines[place[i], place[j]] = HIDDEN if i >= N - n_hidden else (styles or {}).get((i, j), EdgeStyle())
+        edge = place[i], place[j]
+        weights[edge] = shown[edge] = abs(float(A[i, j]))
+        lines[edge] = HIDDEN if i >= N - n_hidden else (styles or {}).get((i, j), EdgeStyle())
     layout = layout or layered_layout(shown, box_sizes(labels), 13.3)  # the width of a slide
-    strengths = [shown[edge] for edge, style in lines.items() if shown[edge] > LEAST and style is not HIDDEN]
+    strengths = [weight for edge, weight in weights.items() if weight > LEAST and lines[edge] is not HIDDEN]
     key = _widths(strengths, unit) if unit else []
     key += dict.fromkeys(style for style in lines.values() if style.meaning)
     if len(drawn) < len(edges):
@@ -133,7 +134,7 @@ def plot_graph(
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     scale = float((ax.get_position().size * figure.get_size_inches() / (high - low)).min())  # inches of paper
     for (i, j), style in lines.items():
-        width = (style.width or edge_width(shown[i, j], max(strengths, default=1.0))) * scale
+        width = (style.width or edge_width(weights[i, j], max(strengths, default=1.0))) * scale
         for patch in _arrow(layout.routes[i, j], width, style, scale):
             patch.set_gid(f"edge {kept[i]} {kept[j]}")
             ax.add_patch(patch)

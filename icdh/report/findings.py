@@ -38,8 +38,8 @@ from icdh.report.pictures import svg_of
 MOST_CURVES = 60
 EFFECTS = (
     "change: what setting the cause does to the mean of the effect, or to the risk of the outcome",
-    "contrast: labels and two values go from the reference to the other, numbers and grades between the two of their "
-    "values that are nearest to half a standard deviation below and above the mean",
+    "contrast: the two values of the cause, of numbers and grades those nearest to half a standard deviation below and "
+    "above the mean",
     "share: that of the effect's standard deviation which its mean covers as the cause runs through its values",
     "spread: ratio of the effect's standard deviations at the two values, undefined where the first is zero",
     "pairs without a path in the graph are not listed: that is not evidence of no effect",

@@ -355,7 +355,7 @@ def graded():
 
 @pytest.mark.parametrize("do", [{"x0": 0.5}, {"x1": [1.0, 7.0]}, {"x1": Shift(0.5)}])
 def test_a_column_of_few_values_is_set_to_one_of_them(graded, do):
-    with pytest.raises(ValueError, match=r"do\['x\d'\] is .*, but column 'x\d' holds .* alone"):
+    with pytest.raises(ValueError, match=r"'x\d'(\])? is .*, but column 'x\d' holds .* alone"):
         graded.sample(2, random_state=0, do=do)
     with pytest.raises(ValueError, match=r"values is 0\.5, but column 'x0' holds 0, 1 alone"):
         graded.average_effect("x0", "x2", [0.0, 0.5])
@@ -366,6 +366,6 @@ def test_numbers_far_from_all_rows_are_said_to_be(graded, tmp_path):
     graded.save(tmp_path / "m.icdh")
     for model in (graded, load(tmp_path / "m.icdh")):
         for do in ({"x2": 50.0}, {"x2": Shift(-50.0)}):
-            with pytest.warns(DataWarning, match=r"do\['x2'\] is .*, far from the rows of column 'x2'"):
+            with pytest.warns(DataWarning, match=r"'x2'(\])? is .*, far from the rows of column 'x2'"):
                 model.sample(5, random_state=0, do=do)
         model.sample(5, random_state=0, do={"x2": Shift(1.0)})
