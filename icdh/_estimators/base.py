@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import wraps
-from html import escape
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -36,6 +35,7 @@ from icdh._utils.checks import (
 )
 from icdh._utils.clock import Clock
 from icdh._utils.parallel import single_blas_thread
+from icdh._utils.result import preformatted
 from icdh._version import __version__
 from icdh.exceptions import NotFittedError, warn
 from icdh.knowledge import EdgeRules, Knowledge
@@ -239,7 +239,7 @@ class CausalGraphEstimator(SharedParameters):
 
     def _repr_html_(self) -> str:
         """Show in a notebook what was learned, or which parameters there are."""
-        return self.model_._repr_html_() if hasattr(self, "model_") else f"<pre>{escape(repr(self))}</pre>"
+        return preformatted(self.summary() if hasattr(self, "model_") else repr(self))
 
     def _fitted_model(self) -> StructuralModel:
         if not hasattr(self, "model_"):

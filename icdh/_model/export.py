@@ -1,7 +1,6 @@
 """Fitted models for readers, in a few lines; for DoWhy, graph and mechanisms; for pgmpy and causal-learn, the graph."""
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from icdh import graphs
 from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes
 from icdh._utils.arrays import Floats, Foreign
-from icdh._utils.labels import edge_lines, first, html_table, texts
+from icdh._utils.labels import edge_lines, first, printable, texts
 from icdh.exceptions import import_extra
 
 if TYPE_CHECKING:
@@ -202,34 +201,18 @@ def weight_unit(model: "StructuralModel") -> str:
 
 def summary(model: "StructuralModel") -> str:
     """Return in a few lines who learned what, and the strongest edges."""
-    heading, rows, weaker = _edges(model)
-    hidden = [hidden_line(cause) for cause in model.hidden_causes]
-    return "\n".join([headline(model), *(edge_lines([heading, *rows]) if rows else []), *weaker, *hidden])
+    shown, n_more = first(graphs.strongest_first(model.adjacency), MOST_EDGES)
+    columns = {weight_unit(model): (model.adjacency, ".3g")}
+    if model.edge_probability is not None:
+        columns["probability"] = (model.edge_probability, ".2f")
+    names = [printable(name) for name in model.names]
+    rows = [[names[i], names[j], *(format(values[i, j], form) for values, form in columns.values())] for i, j in shown]
+    lines = edge_lines([["cause", "effect", *columns], *rows]) if rows else []
+    weaker = [f"and {n_more} weaker edges"] if n_more else []
+    return "\n".join([headline(model), *lines, *weaker, *map(hidden_line, model.hidden_causes)])
 
 
 def hidden_line(cause: "HiddenCause") -> str:
     """Return what is known of a hidden cause in one line."""
     loadings = ", ".join(f"{child} {loading:.3g}" for child, loading in zip(*cause[:2], strict=True))
     return f"hidden common cause, {cause.strength:.3g} nats, adds per standard deviation: {loadings}"
-
-
-def as_html(model: "StructuralModel") -> str:
-    """Return the summary as a piece of HTML, text escaped, for notebooks."""
-    heading, rows, weaker = _edges(model)
-    hidden = [escape(hidden_line(cause)) for cause in model.hidden_causes]
-    more = "".join(f"<p>{line}</p>" for line in [*weaker, *hidden])
-    return f"<div><p><strong>{escape(headline(model))}</strong></p>{html_table(heading, rows)}{more}</div>"
-
-
-def _edges(model: "StructuralModel") -> tuple[list[str], list[list[str]], list[str]]:
-    """Return heading and rows of the strongest edges, all of it text, and a line about the others if there are any."""
-    shown, n_more = first(graphs.strongest_first(model.adjacency), MOST_EDGES)
-    columns = {weight_unit(model): (model.adjacency, ".3g")}
-    if model.edge_probability is not None:
-        columns["probability"] = (model.edge_probability, ".2f")
-    rows = [
-        [str(model.names[i]), str(model.names[j]), *(format(values[i, j], form) for values, form in columns.values())]
-        for i, j in shown
-    ]
-    weaker = [f"and {n_more} weaker edges"] if n_more else []
-    return ["cause", "effect", *columns], rows, weaker

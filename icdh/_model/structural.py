@@ -32,6 +32,7 @@ from icdh._utils.arrays import ByColumn, Floats, Foreign, Mask, Observations, Ra
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
 from icdh._utils.density import mean_of_counted
 from icdh._utils.labels import listed, plural, variable_index
+from icdh._utils.result import preformatted
 from icdh._utils.shell import shell
 from icdh.exceptions import DataWarning, option, warn
 
@@ -707,10 +708,12 @@ class StructuralModel:
         write_model(path, self if edge_probability is None else self.with_edge_probability(edge_probability))
 
     summary = export.summary
-    _repr_html_ = export.as_html
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        return preformatted(self.summary())
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw the graph, and return the matplotlib figure; needs the extra ``[plot]``.

@@ -4,7 +4,6 @@ import numbers
 import unicodedata
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from difflib import get_close_matches
-from html import escape
 from typing import TypeVar
 
 from icdh.exceptions import option
@@ -121,15 +120,6 @@ def edge_lines(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows of cause, effect and cells as aligned lines, the heading first."""
     pairs = arrows([(cause, effect) for cause, effect, *_ in rows])
     return aligned([(pair, *cells) for pair, (_, _, *cells) in zip(pairs, rows, strict=True)], "<>")
-
-
-def html_table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as HTML, text escaped; nothing without rows."""
-    head, *body = (
-        "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in row) + "</tr>"
-        for cell, row in (("th", heading), *(("td", row) for row in rows))
-    )
-    return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>" if rows else ""
 
 
 def short(strength: float) -> str:

@@ -7,6 +7,11 @@ from icdh._utils.arrays import Foreign
 from icdh.exceptions import import_extra
 
 
+def preformatted(text: str) -> str:
+    """Return lines of text as HTML, for notebooks."""
+    return f"<pre>{escape(text)}</pre>"
+
+
 class Result(ABC):
     """Base of results."""
 
@@ -37,4 +42,4 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""
-        return f"<pre>{escape(self.summary())}</pre>"
+        return preformatted(self.summary())

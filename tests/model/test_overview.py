@@ -4,6 +4,7 @@ import io
 import json
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from html import unescape
 
 import networkx as nx
 import numpy as np
@@ -46,12 +47,11 @@ def renamed(fitted, names, adjacency):
 def test_many_edges_are_counted_not_listed(fitted):
     model = renamed(fitted, [f"v{i}" for i in range(10)], np.triu(np.ones((10, 10)), 1))
     assert model.summary().splitlines()[-1] == "and 15 weaker edges"
-    assert "and 15 weaker edges" in model._repr_html_()
     assert "a structural model: 10 variables, 45 edges" in model.summary()
 
 
-def test_notebooks_show_edges_and_escape_names_and_plot_draws(fitted):
-    assert fitted._repr_html_().count("<tr>") == 1 + len(fitted.edge_list())
+def test_notebooks_show_the_summary_and_plot_draws(fitted):
+    assert unescape(fitted._repr_html_()) == f"<pre>{fitted.summary()}</pre>"
     html = renamed(fitted, ["<b>", "b&", "c"], fitted.adjacency_matrix_)._repr_html_()
     assert ("<b>" in html, "&lt;b&gt;" in html) == (False, True)
     assert ICDH(l1=0.5)._repr_html_() == "<pre>ICDH(l1=0.5)</pre>"
@@ -63,7 +63,6 @@ def test_probabilities_of_edges_are_shown(fitted):
     _, columns, *edges = model.summary().splitlines()
     assert columns.split() == ["cause", "->", "effect", "weight", "probability"]
     assert {("a", "b", "0.88"), ("b", "c", "1.00")} <= {tuple(line.split()[:5:2]) for line in edges}
-    assert "<td>0.88</td>" in model._repr_html_()
     assert "probability" not in fitted.summary()
 
 
