@@ -227,7 +227,8 @@ class CommandParser(argparse.ArgumentParser):
             place = f"before options that take several names: {self.prog} data.csv --drop id"
             message = f"a table is missing; it stands {place}"
         if message.endswith("required: data") and "model" in [action.dest for action in self._actions]:
-            message = f"give model and table: {self.prog} m.icdh data.csv, after icdh fit data.csv --save m.icdh"
+            place = f"{self.prog} m.icdh data.csv, after icdh fit data.csv --save m.icdh"
+            message = f"a model and a table are required: {place}"
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n".replace("?;", "?"))
 
 

@@ -30,7 +30,7 @@ REFUSED = [
     ("nonsense", "'nonsense' is none of fit, predict"),
     ("fti", "did you mean 'fit'? see icdh --help"),
     ("fit", "a table is missing"),
-    ("report data.csv", "give model and table: icdh report m.icdh data.csv, after icdh fit data.csv --save m.icdh"),
+    ("report data.csv", "required: icdh report m.icdh data.csv, after icdh fit data.csv --save m.icdh"),
     ("direction", "the following arguments are required: data"),
     ("fit --drop id data.csv", "it stands before options that take several names"),
     ("fit data.csv --dataset sachs", "not allowed with"),

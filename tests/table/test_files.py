@@ -218,7 +218,7 @@ def test_options_that_do_not_fit_are_refused(text, options, message):
 
 
 def test_what_is_written_of_a_graph(tmp_path):
-    edges = [["b", "c", "1.0"], ["a", "b", repr(1 / 3)], ["a", "c", "-2.5e-07"]]  # the strongest first
+    edges = [["b", "c", "1"], ["a", "b", repr(1 / 3)], ["a", "c", "-2.5e-07"]]  # the strongest first
     write_graph(path := tmp_path / "graph.tsv", A, ABC)
     assert [line.split("\t") for line in path.read_text().splitlines()] == [["cause", "effect", "weight"], *edges]
     write_graph(path := tmp_path / "graph.json", A, ABC)
