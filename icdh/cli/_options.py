@@ -494,7 +494,6 @@ class UncertaintyOptions:
         ("subsample", "bootstrap"), "what --bootstrap draws: half of the rows, or as many with replacement", "subsample"
     )
     checkpoint: str | None = written("save resamples there, and continue with those that it has")
-    probabilities: str | None = written("write the probabilities of all edges as a table (.csv)")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import permutations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -22,9 +21,8 @@ from icdh.cli._roots import question_about_roots
 from icdh.cli.report import check_page_path, write_page
 from icdh.diagnostics.result import EdgeCheck, edge_records
 from icdh.exceptions import import_extra, option
-from icdh.files import graph_writer, read_graph, write_graph, write_text
-from icdh.files.graphs import NAMES_OF_FORMATS, PROBABILITIES
-from icdh.files.text import delimited
+from icdh.files import graph_writer, read_graph, write_graph
+from icdh.files.graphs import NAMES_OF_FORMATS
 from icdh.graphs import is_dag
 from icdh.plotting import check_plot_path, plot_comparison, plot_model, save_figure
 from icdh.plotting.graph import drawn_weights
@@ -93,8 +91,6 @@ def _check_uncertainty(command: "Fit") -> None:
         import_extra("joblib", "parallel")
     if command.bootstrap is None and command.checkpoint:
         raise ValueError("--checkpoint goes with --bootstrap N")
-    if command.bootstrap is None and not command.posterior and command.probabilities:
-        raise ValueError("--probabilities goes with --bootstrap N or --posterior")
 
 
 def _with_directions(command: "Fit", model: Learned, ensemble: "GraphEnsemble | None", clock: Clock) -> StructuralModel:
@@ -115,20 +111,13 @@ def _with_directions(command: "Fit", model: Learned, ensemble: "GraphEnsemble | 
         return replace(fitted, direction_loss=loss, hidden_loss=hidden_loss(model, clock=clock))
 
 
-def _write(
-    command: "Fit",
-    fitted: StructuralModel,
-    records: list[EdgeCheck],
-    ensemble: "GraphEnsemble | None",
-    truth: Floats | None,
-) -> bool:
+def _write(command: "Fit", fitted: StructuralModel, records: list[EdgeCheck], truth: Floats | None) -> bool:
     """Write graph, picture and model, and return whether all went well; a graph that cannot be written is printed."""
     graph, nodes = graph_with_hidden(fitted)
     complete = succeeds(write_graph, command.output, graph, nodes)
     if command.output and not complete:
         print(graph_writer(command.output)(graph, nodes), end="")
     complete &= succeeds(_draw, command.plot, command, fitted, records, truth)
-    complete &= ensemble is None or succeeds(_write_probabilities, command.probabilities, ensemble)
     return succeeds(fitted.save, command.save) and complete
 
 
@@ -140,14 +129,6 @@ def _draw(path: str, command: "Fit", fitted: StructuralModel, records: list[Edge
     rows, estimator = counted(fitted.about.get("n_observations", 0), "row"), fitted.about.get("estimator", "")
     title = f"{command.table_name or 'standard input'}: {rows}, {estimator}"
     return save_figure(path, plot_model(fitted, records=records, title=title, shown_edges=command.shown_edges))
-
-
-def _write_probabilities(path: str, ensemble: "GraphEnsemble") -> None:
-    """Write one row for every ordered pair of variables: cause, effect, probability, ancestor."""
-    names, both = list(map(str, ensemble.names)), (ensemble.edge_probability, ensemble.ancestor_probability)
-    pairs = permutations(range(len(names)), 2)
-    rows = [[names[i], names[j], *(float(probability[i, j]) for probability in both)] for i, j in pairs]
-    write_text(path, delimited([PROBABILITIES, *rows], ","))
 
 
 def _comparison_line(estimate: Floats, truth: Floats) -> str:
@@ -195,7 +176,7 @@ class Fit(UncertaintyOptions, Output, Learning):
         ensemble, failure = _ensemble_of(self, model, rows, clock)
         fitted = _with_directions(self, model, ensemble, clock)
         records = edge_records(fitted)
-        complete = _write(self, fitted, records, ensemble, truth)
+        complete = _write(self, fitted, records, truth)
         complete &= succeeds(write_page, self.report, self, fitted, rows, [*notes, *target_lines(model)])
         # After the files: whoever reads the output may have gone (icdh fit ... | head).
         if not self.quiet:

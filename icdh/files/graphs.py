@@ -29,8 +29,6 @@ from icdh.files.text import (
 
 _Edge: TypeAlias = tuple[str, str, str, float | str]  # place in the file, cause, effect, weight
 
-PROBABILITIES = ("cause", "effect", "probability", "path")  # what icdh fit --probabilities writes
-
 
 def read_graph(path: Source, names: Sequence[str] | None = None) -> tuple[Floats, list[str]]:
     r"""Read a graph from an adjacency matrix, an edge list, or the JSON that `write_graph` writes.
@@ -40,7 +38,7 @@ def read_graph(path: Source, names: Sequence[str] | None = None) -> tuple[Floats
     path : str, Path or binary file
         ``.json``, or delimited text with either a square matrix (with or without names in the first row and first
         column) or a line ``cause,effect[,weight]`` for each edge. An edge list needs the header ``cause,effect``
-        if its names are numbers. The probabilities that ``icdh fit --probabilities`` writes are read as weights.
+        if its names are numbers.
     names : sequence of str, optional
         The variables in the order wanted; by default that of the file.
 
@@ -100,8 +98,6 @@ def graph_from_text(
     rows = _rows(name, text, delimiter, decimal)
     if not rows:
         raise ValueError(f"{name} is empty; it must hold an adjacency matrix or an edge list")
-    if tuple(rows[0][1]) == PROBABILITIES:
-        rows = [(line, row[:3] if len(row) == len(PROBABILITIES) else row) for line, row in rows]
     headers = ("cause", "effect"), ("source", "target"), ("from", "to")
     has_header = len(rows[0][1]) in (2, 3) and tuple(cell.casefold() for cell in rows[0][1][:2]) in headers
     if has_header or all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):

@@ -449,19 +449,15 @@ def test_exact_search_refuses_too_many_variables():
         HNMSearch(search="exact").fit(np.random.default_rng(0).normal(size=(30, 23)))
 
 
-def test_the_command_prints_probabilities_writes_and_evaluates_them(table, tmp_path, printed):
+def test_the_command_prints_and_evaluates_probabilities(table, tmp_path, printed):
     file, written, kept, truth = (tmp_path / name for name in ("chain.csv", "p.csv", "resamples.jsonl", "truth.csv"))
     write_table(file, table, ABC)
     search = ("fit", file, "--method", "search", "--noise-distribution", "gaussian")
-    resampled = ("--bootstrap", 4, "--jobs", 1, "--checkpoint", kept, "--probabilities", written)
+    resampled = ("--bootstrap", 4, "--jobs", 1, "--checkpoint", kept)
     lines = printed(*search, *resampled, "--plot", tmp_path / "graph.svg").splitlines()
     at = lines.index("4 graphs of 3 variables")
     assert lines[at + 1].split() == ["cause", "->", "effect", "probability", "reverse", "any", "path"]
     assert lines[at + 2].split()[:4] == ["a", "->", "b", "1.00"]
-    rows = written.read_text().splitlines()
-    assert (rows[0], len(rows)) == ("cause,effect,probability,path", 7)
-    assert rows[1].startswith("a,b,1,")
-    assert "brier_score" in printed("evaluate", written, written, "--probabilities", "--threshold", 0.5)
     assert len(kept.read_text().splitlines()) == 5
     assert "a -> b" in printed(*search, "--posterior").rpartition("probability")[2]
     written.write_text("cause,effect,weight\na,b,0.8\nb,a,0.2\n")

@@ -269,7 +269,7 @@ def test_the_command_learns_what_the_library_does(file, experiment, fit, tmp_pat
     X, estimator = LabelledTable(experiment[0], ["a", "b", "c"]), HNMSearch(**OF_QUICK)
     model = estimator.fit(X, interventions=interventions)
     saved, options = tmp_path / "m.icdh", [*QUICK, *CONDITIONS, "--bootstrap", 2]
-    code, out, err = fit(file, *options, "--save", saved, "--probabilities", tmp_path / "p.csv")
+    code, out, err = fit(file, *options, "--save", saved)
     assert code == 0
     again = icdh.load(saved)
     np.testing.assert_array_equal(again.adjacency, model.adjacency_matrix_)

@@ -62,7 +62,6 @@ REFUSED = [
     ("direction data.csv --seed -1", "--seed: must be at least 0"),
     ("fit data.csv --method icdh --posterior", "--posterior needs the evidence that --method search weighs"),
     ("fit data.csv --checkpoint new.jsonl", "--checkpoint goes with --bootstrap"),
-    ("fit data.csv --probabilities new.csv", "--probabilities goes with"),
     # Files.
     ("fit none.csv", "there is no file none.csv"),
     ("fit dtaa.csv", "there is no file dtaa.csv; did you mean 'data.csv'?"),
