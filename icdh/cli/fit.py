@@ -177,7 +177,6 @@ class Fit(UncertaintyOptions, Output, Learning):
         fitted = _with_directions(self, model, ensemble, clock)
         records = edge_records(fitted)
         complete = _write(self, fitted, records, truth)
-        complete &= succeeds(write_page, self.report, self, fitted, rows, [*notes, *target_lines(model)])
         # After the files: whoever reads the output may have gone (icdh fit ... | head).
         if not self.quiet:
             if question := question_about_roots(model.adjacency_matrix_, rows.table.names, self.dates):
@@ -187,4 +186,5 @@ class Fit(UncertaintyOptions, Output, Learning):
                 print("", ensemble.summary(), sep="\n")
             if truth is not None:
                 print(_comparison_line(model.adjacency_matrix_, truth))
+        complete &= succeeds(write_page, self.report, self, fitted, rows, [*notes, *target_lines(model)])
         return _exit_code(model, failure) or (0 if complete else BAD_INPUT)
