@@ -17,7 +17,7 @@ from harness import Results
 
 from icdh import ICDH, metrics, simulate
 
-PROCEDURES = {"stage": {}, "fast": {"edge_cost": None}, "paper": {"schedule": "paper"}}
+PROCEDURES = {"stage": {}, "fast": {"edge_penalty": None}, "paper": {"schedule": "paper"}}
 TABLES = {5: 10, 10: 10, 20: 5, 50: 3, 100: 1}
 RAW = [(noise, N, edges) for N in (10, 20) for noise in ("homo-ev", "homo-nv", "softplus-shared") for edges in (1, 2)]
 SETTINGS = [

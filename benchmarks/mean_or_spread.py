@@ -100,9 +100,10 @@ def counts_of(kind, rows, seed):
     whole = time.process_time() - before
     FamilyScore.mean_and_spread_losses = weigh
     found = (model.adjacency != 0.0) & (acts > 0)
-    if model.mean_loss is not None:
-        found &= np.isfinite(model.mean_loss)
-    losses = [np.zeros((N, N)) if part is None else part for part in (model.mean_loss, model.spread_loss)]
+    known = model.edge_evidence
+    if known.mean_loss is not None:
+        found &= np.isfinite(known.mean_loss)
+    losses = [np.zeros((N, N)) if part is None else part for part in (known.mean_loss, known.spread_loss)]
     marks = np.array([part[found] >= NATS for part in losses])
     true = np.array([(acts[found] & part) > 0 for part in (MEAN, SPREAD)])
     return {

@@ -81,7 +81,8 @@ def experiments(seed):
 def hidden(X):
     """Return what a model with hidden causes answers beside all else."""
     model = HNMSearch(hidden_causes=True).fit(X)
-    causes = {"children": [cause.children for cause in model.hidden_causes_], "values": model.hidden_values(X).mean}
+    values = model.model_.hidden_values(X).mean
+    causes = {"children": [cause.children for cause in model.hidden_causes_], "values": values}
     causes |= {f"hidden {k}": (own.loadings, own.strength) for k, own in enumerate(model.hidden_causes_)}
     return asked(model, X) | causes
 
@@ -151,11 +152,11 @@ CASES: dict[str, Callable[[], dict]] = {
     **{f"hidden cause {s}": lambda s=s: hidden(factor(s)) for s in range(2)},
     "Sachs": lambda: fit(HNMSearch(), load_sachs().table),
     **{f"ICDH {s}": lambda s=s: fit(ICDH(), sem(6, 1, 400, s, **HETERO)) for s in range(2)},
-    "ICDH fast": lambda: fit(ICDH(edge_cost=None), sem(8, 2, 300, 2, **HETERO)),
+    "ICDH fast": lambda: fit(ICDH(edge_penalty=None), sem(8, 2, 300, 2, **HETERO)),
     "ICDH equal": lambda: fit(ICDH(noise="equal"), sem(6, 1, 300, 2)),
     "ICDH unequal": lambda: fit(ICDH(noise="unequal", bias=True), sem(6, 1, 300, 2)),
     "ICDH restarts": lambda: fit(ICDH(n_restarts=2, scaling="standardize"), sem(5, 1, 300, 2, **HETERO)),
-    "ICDH as printed": lambda: fit(ICDH(schedule="paper", edge_cost=None), sem(4, 1, 200, 2, **HETERO)),
+    "ICDH as printed": lambda: fit(ICDH(schedule="paper", edge_penalty=None), sem(4, 1, 200, 2, **HETERO)),
     "ICDH knowledge": lambda: fit(
         ICDH(knowledge=Knowledge(required=[("x0", "x4")], roots=["x2"])), sem(5, 1, 300, 2, **HETERO)
     ),

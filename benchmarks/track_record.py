@@ -33,7 +33,7 @@ def arrows_of(path, levels, method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = METHODS[method]().fit(table)
-    marginals = Marginals.of(model.model_.as_table(table))
+    marginals = Marginals.of(model.model_.columns.as_table(table))
     counts = {kind: [0, 0] for kind in SHARES}
     for i, j in np.argwhere(model.adjacency_matrix_):
         if level[i] != level[j]:

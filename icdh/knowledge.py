@@ -1,6 +1,6 @@
 """Background knowledge: forbidden and required edges, as masks that every fit reads, and as users state them.
 
-Users also state tiers, roots and leaves. Files of knowledge are TOML, JSON, or in the text format of Tetrad.
+Users also state tiers, roots and leaves. Files of knowledge are TOML or JSON.
 """
 
 import json
@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
-from itertools import pairwise, permutations
+from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +21,6 @@ from icdh._utils.labels import did_you_mean, listed
 from icdh.exceptions import import_extra
 
 __all__ = ["Knowledge"]
-
-SECTIONS = {"addtemporal": "tiers", "forbiddirect": "forbidden", "requiredirect": "required"}
 
 
 class EdgeRules(NamedTuple):
@@ -188,13 +186,12 @@ class Knowledge:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Knowledge":
-        """Read knowledge from a TOML or JSON file, or from one in Tetrad's format.
+        """Read knowledge from a TOML or JSON file.
 
         Parameters
         ----------
         path : str or Path
-            ``.toml`` or ``.json`` with the parameters as keys; any other is read as Tetrad's, whose first line is
-            ``/knowledge``.
+            ``.toml`` or ``.json``, with the parameters as keys.
 
         Raises
         ------
@@ -397,7 +394,7 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, object]:
     Parameters
     ----------
     path : str or Path
-        ``.toml``, ``.json``, or a file in Tetrad's format.
+        ``.toml`` or ``.json``.
 
     Raises
     ------
@@ -412,8 +409,9 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, object]:
     except UnicodeDecodeError as error:
         raise ValueError("not text in UTF-8") from error
     readers: dict[str, Callable[[str], object]] = {".toml": _toml, ".json": json.loads}
-    reader: Callable[[str], object] = readers.get(path.suffix.lower(), _tetrad)
-    content = reader(text)
+    if path.suffix.lower() not in readers:
+        raise ValueError("knowledge is read from .toml or .json")
+    content = readers[path.suffix.lower()](text)
     if not isinstance(content, dict):
         raise ValueError('it must hold an object, for instance {"roots": ["age"]}')
     return content
@@ -425,53 +423,3 @@ def _toml(text: str) -> object:
     except ModuleNotFoundError:  # before Python 3.11
         tomllib = import_extra("tomli", "toml")
     return tomllib.loads(text)
-
-
-def _tetrad(text: str) -> dict[str, object]:
-    """Return the knowledge in Tetrad's format: ``/knowledge``, then sections of tiers and of edges.
-
-    A tier is a line ``1 a b``. ``1*`` forbids edges within the tier, ``1-`` lets it cause the next tier alone.
-    """
-    lines = _lines(text)
-    if next(lines, (0, [""]))[1] != ["/knowledge"]:
-        raise ValueError("line 1: neither .toml nor .json, nor Tetrad's format, which begins with the line /knowledge")
-    by_number: dict[int, list[str]] = {}
-    edges: dict[str, list[Sequence[str]]] = {"forbidden": [], "required": []}
-    marks: dict[int, str] = {}
-    section = None
-    for number, words in lines:
-        if len(words) == 1 and words[0] in SECTIONS:
-            section = SECTIONS[words[0]]
-        elif section == "tiers":
-            tier = words[0].rstrip("*-")
-            if not tier.isdigit():
-                raise ValueError(f"line {number}: a tier begins with its number, as in '1 age sex'; got {words[0]!r}")
-            by_number.setdefault(int(tier), []).extend(words[1:])
-            marks[int(tier)] = words[0][len(tier) :]
-        elif section and len(words) == 2:
-            edges[section].append(words)
-        else:
-            raise ValueError(
-                f"line {number}: {' '.join(words)!r} is neither an edge 'cause effect' nor one of the sections "
-                f"{', '.join(SECTIONS)}"
-            )
-    tiers = [names for _, names in sorted(by_number.items())]
-    edges["forbidden"] += _forbidden_by_marks(tiers, [mark for _, mark in sorted(marks.items())])
-    return {**edges, "tiers": tiers}
-
-
-def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and words of the lines that are not blank."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.replace(",", " ").split()
-        if words:
-            yield number, words
-
-
-def _forbidden_by_marks(tiers: Sequence[Sequence[str]], marks: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the edges that the marks ``*`` and ``-`` of tiers forbid."""
-    for k, (tier, mark) in enumerate(zip(tiers, marks, strict=True)):
-        if "*" in mark:
-            yield from permutations(tier, 2)
-        if "-" in mark:
-            yield from ((cause, effect) for later in tiers[k + 2 :] for cause in tier for effect in later)

@@ -4,7 +4,6 @@ Graphs are arrays in which ``A[i, j] != 0`` means i -> j, DataFrames of such arr
 by their absolute value. An undirected edge, as in a CPDAG, has both entries, ``A[i, j]`` and ``A[j, i]``.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +15,9 @@ from icdh.exceptions import MissingExtraError, import_extra
 from icdh.graphs import check_graph, is_dag
 from icdh.graphs import threshold as thresholded
 
-__all__ = ["EdgeDifferences", "EdgeScores", "PrecisionRecallCurve", "ReliabilityCurve", "au_shdc"]
-__all__ += ["average_precision", "brier_score", "calibration_error", "edge_differences", "edge_scores", "evaluate"]
-__all__ += ["log_score", "minimum_shd", "precision_recall_curve", "reliability_curve", "shd", "shd_curve", "sid"]
-__all__ += ["skeleton_scores", "truncated_auprc"]
+__all__ = ["EdgeDifferences", "EdgeScores", "PrecisionRecallCurve", "au_shdc", "average_precision"]
+__all__ += ["edge_differences", "edge_scores", "evaluate", "minimum_shd", "precision_recall_curve", "shd", "shd_curve"]
+__all__ += ["sid", "skeleton_scores", "truncated_auprc"]
 
 
 class Pair(NamedTuple):
@@ -354,169 +352,6 @@ def sid(estimate: object, truth: object) -> int:
     return int(count)
 
 
-@dataclass(frozen=True)
-class ReliabilityCurve:
-    """The share of possible edges that are true, by their probability.
-
-    Attributes
-    ----------
-    probability : ndarray, shape (B,)
-        The mean probability of the possible edges in each bin of probabilities that holds any.
-    frequency : ndarray, shape (B,)
-        The share of these possible edges that are true.
-    count : ndarray of int, shape (B,)
-        The number of possible edges in the bin.
-    """
-
-    probability: Floats
-    frequency: Floats
-    count: Integers
-
-
-def brier_score(probability: ArrayLike, truth: ArrayLike) -> float:
-    """Return the mean squared difference of probability and truth over all possible directed edges; lower is better.
-
-    Parameters
-    ----------
-    probability : array_like, shape (N, N) or (S, N, N)
-        Probabilities of i -> j in one graph, or in S graphs.
-    truth : array_like, of the same shape
-        The true graphs; an entry is not zero where there is an edge.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit or an entry off the diagonal is no probability.
-
-    References
-    ----------
-    Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78 (1950).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.metrics import brier_score
-    >>> truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-    >>> probability = np.where(truth, 0.8, 0.1)
-    >>> round(brier_score(probability, truth), 3)
-    0.02
-    """
-    p, t = _possible_edges(probability, truth)
-    return float(np.square(p - t).mean())
-
-
-def log_score(probability: ArrayLike, truth: ArrayLike) -> float:
-    """Return the mean negative log probability of the truth about each possible edge, in nats; lower is better.
-
-    Probabilities are taken to be at least 0.001 away from 0 and 1, so that no single error costs infinitely many nats.
-
-    Parameters
-    ----------
-    probability, truth : array_like
-        See `brier_score`.
-
-    Raises
-    ------
-    ValueError
-        As `brier_score`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.metrics import log_score
-    >>> truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-    >>> probability = np.where(truth, 0.8, 0.1)
-    >>> round(log_score(probability, truth), 3)
-    0.145
-    """
-    p, t = _possible_edges(probability, truth)
-    p = np.clip(p, 0.001, 0.999)
-    return float(-np.log(np.where(t, p, 1.0 - p)).mean())
-
-
-def reliability_curve(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10) -> ReliabilityCurve:
-    """Return the share of possible edges that are true, in bins of equal width of their probability.
-
-    Parameters
-    ----------
-    probability, truth : array_like
-        See `brier_score`.
-    n_bins : int
-        Number of bins.
-
-    Raises
-    ------
-    ValueError
-        As `brier_score`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.metrics import reliability_curve
-    >>> truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-    >>> probability = np.where(truth, 0.8, 0.1)
-    >>> int(reliability_curve(probability, truth).count.sum())
-    6
-    """
-    p, t = _possible_edges(probability, truth)
-    place = np.minimum((p * n_bins).astype(int), n_bins - 1)
-    count = np.bincount(place, minlength=n_bins)
-    filled = count > 0
-    mean, frequency = (np.bincount(place, values, n_bins)[filled] / count[filled] for values in (p, t.astype(float)))
-    return ReliabilityCurve(mean, frequency, count[filled])
-
-
-def calibration_error(probability: ArrayLike, truth: ArrayLike, n_bins: int = 10) -> float:
-    """Return the expected calibration error: the mean distance of frequency and probability, over bins by count.
-
-    Parameters
-    ----------
-    probability, truth : array_like
-        See `brier_score`.
-    n_bins : int
-        Number of bins.
-
-    Raises
-    ------
-    ValueError
-        As `brier_score`.
-
-    References
-    ----------
-    Naeini, Cooper, Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning", AAAI 2015.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.metrics import calibration_error
-    >>> truth = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-    >>> probability = np.where(truth, 0.8, 0.1)
-    >>> round(calibration_error(probability, truth), 3)
-    0.133
-    """
-    curve = reliability_curve(probability, truth, n_bins)
-    return float(curve.count @ np.abs(curve.frequency - curve.probability) / curve.count.sum())
-
-
-def _possible_edges(probability: ArrayLike, truth: ArrayLike) -> tuple[Floats, Mask]:
-    """Return probabilities and truth of all entries off the diagonals, flat."""
-    p, t = np.asarray(probability, dtype=float), np.asarray(truth) != 0
-    if p.shape != t.shape or p.ndim not in (2, 3) or p.shape[-1] != p.shape[-2]:
-        raise ValueError(f"probability and truth must both have shape (N, N) or (S, N, N); got {p.shape} and {t.shape}")
-    possible = np.broadcast_to(~np.eye(p.shape[-1], dtype=bool), p.shape)
-    p, t = p[possible], t[possible]
-    if p.size == 0:
-        raise ValueError("probability has no entries off its diagonal; a graph has at least two variables")
-    if not ((p >= 0.0) & (p <= 1.0 + 1e-9)).all():
-        raise ValueError("probability must hold numbers from 0 to 1 off its diagonal")
-    return np.minimum(p, 1.0), t
-
-
 class EdgeScores(NamedTuple):
     """Rates of right and wrong edges, each in [0, 1].
 
@@ -728,9 +563,7 @@ def truncated_auprc(estimate: object, truth: object) -> float:
     return float(np.sum(np.diff(recall) * (precision[1:] + precision[:-1]) / 2))
 
 
-def evaluate(
-    estimate: object, truth: object, *, threshold: float = 0.0, probabilities: bool = False
-) -> dict[str, float | None]:
+def evaluate(estimate: object, truth: object, *, threshold: float = 0.0) -> dict[str, float | None]:
     """Compute every metric of an estimated graph.
 
     Parameters
@@ -741,8 +574,6 @@ def evaluate(
         The true DAG.
     threshold : float
         Edges of smaller absolute weight do not count in the metrics of one graph.
-    probabilities : bool
-        Whether the estimate's weights are probabilities of edges, by default not.
 
     Returns
     -------
@@ -750,8 +581,8 @@ def evaluate(
         Numbers of edges, ``n_edges`` and ``n_true_edges``; of the graph at the threshold, ``shd``, ``extra``,
         ``missing``, ``reversed``, ``shd_favourable`` (undirected edges counted favourably), ``sid`` (None if the
         estimate has a cycle or gadjid is not installed), ``precision``, ``recall``, ``f1``, ``fdr``, ``tpr`` and the
-        same of the ``skeleton_``; of the weights, ``minimum_shd``, ``au_shdc``, ``average_precision``,
-        ``truncated_auprc``; of probabilities, ``brier_score``, ``log_score`` and ``calibration_error``.
+        same of the ``skeleton_``; of the weights, ``minimum_shd``, ``au_shdc``, ``average_precision`` and
+        ``truncated_auprc``.
 
     Raises
     ------
@@ -773,7 +604,6 @@ def evaluate(
     Number(0).check("threshold", threshold)
     graph = thresholded(weights, threshold)
     differences = edge_differences(graph, true)
-    of_probabilities = (brier_score, log_score, calibration_error) if probabilities else ()
     return {
         "n_edges": int((graph != 0).sum()),
         "n_true_edges": int(true.sum()),
@@ -787,7 +617,6 @@ def evaluate(
         "au_shdc": au_shdc(weights, true),
         "average_precision": average_precision(weights, true),
         "truncated_auprc": truncated_auprc(weights, true),
-        **{metric.__name__: metric(weights, true) for metric in of_probabilities},
     }
 
 

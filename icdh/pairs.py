@@ -33,7 +33,7 @@ from icdh.knowledge import Knowledge
 
 
 @dataclass(frozen=True)
-class Tuning:
+class PairTuning:
     """How pairs are fitted and compared."""
 
     hidden_units: int = 5
@@ -49,7 +49,7 @@ class Tuning:
     doubt: float = 1.0  # the most confidence where a point mass or a coarse grid may have decided
 
 
-TUNING = Tuning()
+PAIRS = PairTuning()
 START = Start(tol=1e-2, precision_updates=0, max_steps=60)
 
 
@@ -219,7 +219,7 @@ def causal_direction(
         warn(what, DataWarning)
         score = confidence = 0.0
     elif coarse:
-        confidence = min(confidence, TUNING.doubt)
+        confidence = min(confidence, PAIRS.doubt)
     undecided = score == 0.0 or not confidence >= abstain_below
     direction = "undecided" if undecided else "x->y" if score > 0.0 else "y->x"
     if forbidden[0, 1] and forbidden[1, 0]:
@@ -249,7 +249,7 @@ class _Standardised(NamedTuple):
             column = column[:, 0]
         if column.ndim != 1:
             raise ValueError(f"{name!r} must be one variable, of shape (M,); got shape {column.shape}")
-        table = Table.of(LabelledTable(column[:, None], [name]), min_rows=TUNING.min_rows, argument="the pair")
+        table = Table.of(LabelledTable(column[:, None], [name]), min_rows=PAIRS.min_rows, argument="the pair")
         column = table.values[0]
         unit = np.abs(column).max()
         if unit == 0.0 or np.ptp(column / unit) == 0.0:
@@ -263,7 +263,7 @@ class _Standardised(NamedTuple):
 def _is_coarse(*columns: _Standardised) -> bool:
     """Return whether a point mass or few values may decide the direction; warn of these, of ties and of few rows."""
     n, coarse = columns[0].values.size, False
-    if n < TUNING.few_rows:
+    if n < PAIRS.few_rows:
         warn(f"{n} observations: expect an unreliable direction; collect more", DataWarning)
     for column in columns:
         distinct = np.unique(column.values).size
@@ -305,7 +305,7 @@ def _compare(
     fits = [fit for start in range(n_bags) for fit in _bag(x, y, rng, start)]
     forward, backward = ([fit[way] for fit in fits] for way in (0, 1))
     scores = np.array([back.description_length - forth.description_length for forth, back in fits])
-    scores = scores.reshape(n_bags, len(TUNING.clipped)).mean(axis=1)
+    scores = scores.reshape(n_bags, len(PAIRS.clipped)).mean(axis=1)
     score = float(scores.mean())
     confidence = abs(score) / max(float(scores.std(ddof=1)), float(np.finfo(float).eps))
     return score, confidence, _summary(x, y, forward), _summary(y, x, backward)
@@ -316,14 +316,14 @@ def _bag(
 ) -> Iterator[tuple[DirectionFit, DirectionFit]]:
     """Yield, on one random subsample, the evaluations of x -> y and y -> x, clipped little and more."""
     n = x.values.size
-    rows = rng.permutation(n)[: min(TUNING.most_rows, int(TUNING.bag_share * n))]
+    rows = rng.permutation(n)[: min(PAIRS.most_rows, int(PAIRS.bag_share * n))]
     spread = [(column, _without_ties(column, rows, rng)) for column in (x, y)]
-    for share in TUNING.clipped:
+    for share in PAIRS.clipped:
         samples = [_sample(column, values, share) for column, values in spread]
         families = Families(
             np.array([sample.clipped for sample in samples]),
             [GaussianResponse(sample.clipped, np.zeros(rows.size), [sample.values]) for sample in samples],
-            prior_precision=TUNING.prior_precision,
+            prior_precision=PAIRS.prior_precision,
             edge_penalty=0.0,
             random_state=start,
         )
@@ -349,16 +349,16 @@ def _sample(column: _Standardised, values: Floats, share: float) -> _Sample:
 def _evaluate(families: Families, samples: Sequence[_Sample], cause: int, effect: int) -> DirectionFit:
     """Return one fit of one direction, in standardised units."""
     family, x, y = (effect, (cause,)), samples[cause], samples[effect]
-    fit = families.fit(family, TUNING.hidden_units, START)
+    fit = families.fit(family, PAIRS.hidden_units, START)
     (noise,), scale = families.residuals(family, fit)
     units = np.log(x.scale * y.scale)
     length = mean_entropy(x.values) + np.log(scale).mean() + mean_entropy(noise) + units
-    mean, scale = node_outputs(fit.theta, x.grid[np.newaxis], TUNING.hidden_units)
+    mean, scale = node_outputs(fit.theta, x.grid[np.newaxis], PAIRS.hidden_units)
     return DirectionFit(x.grid, y.offset + y.scale * mean, y.scale * scale, float(length))
 
 
 def _grid(cause: _Standardised) -> Floats:
-    return np.linspace(cause.values.min(), cause.values.max(), TUNING.grid)
+    return np.linspace(cause.values.min(), cause.values.max(), PAIRS.grid)
 
 
 def _summary(cause: _Standardised, effect: _Standardised, fits: list[DirectionFit]) -> DirectionFit:
@@ -380,4 +380,4 @@ def mean_entropy(sample: Floats) -> float:
     The sample needs 13 values or more, so that the smallest window is at least one.
     """
     root = default_spacing(sample.size)
-    return float(np.mean([vasicek_entropy(sample, round(multiple * root)) for multiple in TUNING.windows]))
+    return float(np.mean([vasicek_entropy(sample, round(multiple * root)) for multiple in PAIRS.windows]))

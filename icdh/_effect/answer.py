@@ -195,7 +195,7 @@ def table_of(X: TableLike, labels: list[Hashable] | None, sequence: bool, kinds:
 def with_labels(kinds: ByColumn[str], model: StructuralModel) -> dict[Hashable, str]:
     """Return kinds of columns, and "categorical" for other columns that hold labels in a model."""
     named = {variable_index(name, model.names, "kinds") for name in kinds}
-    labels = {k for k, categories in model.categories.items() if not categories.ordered} - named
+    labels = {k for k, categories in model.columns.categories.items() if not categories.ordered} - named
     return {**kinds, **{model.names[k]: "categorical" for k in labels}}
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from icdh._estimators.data_warnings import warn_about_density
 from icdh._estimators.imputation import MISSING, fit_to_imputed, without_gaps
-from icdh._model.structural import About, StructuralModel
+from icdh._model.causal import About
+from icdh._model.structural import StructuralModel
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.missing_codes import Declared, says_none
@@ -72,7 +73,7 @@ class TwoPhaseSettings:
     noise: str = parameter("heteroscedastic", Choice(NOISE))
     bias: bool = parameter(False, Flag())
     threshold: float = parameter(0.3, Number(0))
-    edge_cost: float | str | None = parameter("auto", Number(0, words=("auto",), optional=True))
+    edge_penalty: float | str | None = parameter("auto", Number(0, words=("auto",), optional=True))
     max_rounds: int | None = parameter(None, Number(1, integer=True, optional=True))
     tol: float = parameter(1e-2, Number(0))
     schedule: str = parameter("fast", Choice(SCHEDULES))
@@ -223,16 +224,17 @@ class CausalGraphEstimator(SharedParameters):
         how: About = {"estimator": type(self).__name__, "parameters": parameters, "versions": {"icdh": __version__}}
         how["weight_unit"] = self._weight_unit
         settled = (model.adjacency != 0.0) & self._rules(model.names).settled
-        model = replace(model, about={**model.about, **how}, settled=settled.astype(float) if settled.any() else None)
+        known = replace(model.edge_evidence, settled=settled.astype(float) if settled.any() else None)
+        model = replace(model, about={**model.about, **how}, edge_evidence=known)
         attributes: dict[str, object] = {
             "model_": model,
             "adjacency_matrix_": model.adjacency,
             "causal_order_": model.causal_order(),
-            "offset_": model.scaling.offset,
-            "scale_": model.scaling.scale,
+            "offset_": model.columns.scaling.offset,
+            "scale_": model.columns.scaling.scale,
             "n_features_in_": len(model.names),
         }
-        if model.named:
+        if model.columns.named:
             attributes["feature_names_in_"] = labels = np.empty(len(model.names), dtype=object)
             labels[:] = model.names
         self.__dict__ = kept | (thresholds or {}) | attributes | learned
@@ -396,7 +398,6 @@ class CausalGraphEstimator(SharedParameters):
     counterfactual = _delegate(StructuralModel.counterfactual)
     average_effect = _delegate(StructuralModel.average_effect)
     effects = _delegate(StructuralModel.effects)
-    hidden_values = _delegate(StructuralModel.hidden_values)
     edge_list = _delegate(StructuralModel.edge_list)
     save = _delegate(StructuralModel.save)
 
@@ -404,10 +405,3 @@ class CausalGraphEstimator(SharedParameters):
     plot = _delegate(StructuralModel.plot)
     report = _delegate(StructuralModel.report)
     to_networkx = _delegate(StructuralModel.to_networkx)
-    to_dot = _delegate(StructuralModel.to_dot)
-    to_graphml = _delegate(StructuralModel.to_graphml)
-    to_gml = _delegate(StructuralModel.to_gml)
-    to_json = _delegate(StructuralModel.to_json)
-    to_dowhy = _delegate(StructuralModel.to_dowhy)
-    to_pgmpy = _delegate(StructuralModel.to_pgmpy)
-    to_causallearn = _delegate(StructuralModel.to_causallearn)

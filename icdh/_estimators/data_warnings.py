@@ -56,7 +56,7 @@ def _doubts(model: StructuralModel, table: Table) -> Iterator[str]:
             f"column(s) that are sums or multiples of others, or products or ratios, but for rounding: {listing}: a "
             "model of noise does not identify the direction of their edges; drop columns computed from others"
         )
-    if model.kinds is not None:
+    if model.columns.kinds is not None:
         yield from _determined_columns(model, table, values, {k for k, _ in sums}.union(*sets))
     if table.related is None:
         related = dependence(table.values, model.standardised_residuals(values[:, :MOST_SORTED]))

@@ -29,7 +29,7 @@ from icdh.search.orders import MOST_VARIABLES, best_graph, weigh_families
 
 
 @dataclass(frozen=True)
-class Tuning:
+class SearchSizes:
     """Sizes of tables, networks and searches.
 
     Which transform of the columns a table asks for is told by the evidence of one graph on a part of its rows. The
@@ -47,11 +47,11 @@ class Tuning:
     """
 
     long_table: int = 20_000  # observations of which all are fitted only to the graph found
-    few_rows: int = 2500  # that a search of more than twice as many sees first: half of the time
+    first_rows: int = 2500  # that a search of more than twice as many sees first: half of the time
     subsample: int = 10_000  # on 3000, errors at 10^5 rise from 2 to 7 in three tables
     doubtful: float = 0.05  # nats an observation: an edge that gains less may be misfit
     short_table: int = 1500  # observations up to which ``search_units`` do; in longer tables misfit looks like edges
-    fewest_units: int = 5  # of hidden_units="auto": at first
+    min_units: int = 5  # of hidden_units="auto": at first
     search_units: int = 10
     most_units: int = 20
     usual_price: float = 2.0  # nats that an edge must gain in a table of few columns
@@ -66,13 +66,13 @@ class Tuning:
     transform_price: float = 1.5  # nats a variable
 
 
-TUNING = Tuning()
+SIZES = SearchSizes()
 
 
-def price_of_edge(settings: SearchSettings, n_variables: int) -> float:
+def edge_penalty_of(settings: SearchSettings, n_variables: int) -> float:
     """Return the nats that an edge must gain in a graph of so many columns that vary, and contexts."""
     if isinstance(settings.edge_penalty, str):
-        return TUNING.usual_price + price_of_width(n_variables)
+        return SIZES.usual_price + price_of_width(n_variables)
     return float(settings.edge_penalty)
 
 
@@ -102,7 +102,7 @@ class HiddenCauses(Protocol):
 FindHiddenCauses: TypeAlias = Callable[[SearchResult, FamilyScore, EdgeRules, int, bool, Integers], HiddenCauses]
 
 
-class FoundGraph(NamedTuple):
+class LearnedGraph(NamedTuple):
     """What a search found, on the columns that vary, in the order that the search saw them in.
 
     Attributes
@@ -129,7 +129,7 @@ class FoundGraph(NamedTuple):
         The hidden causes; None if they were not searched.
     whole : icdh._node_model.score.WholeScore, optional
         The scores on all rows of a long table.
-    by_few : tuple, optional
+    by_subsample : tuple, optional
         The graph that they changed: the best one by ``scores``.
     """
 
@@ -145,19 +145,19 @@ class FoundGraph(NamedTuple):
     timed_out: bool
     causes: HiddenCauses | None = None
     whole: WholeScore | None = None
-    by_few: Graph | None = None
+    by_subsample: Graph | None = None
 
     @property
     def decided(self) -> frozenset[int]:
         """The nodes whose parents the scores on all rows changed."""
-        return frozenset(node for node, _ in differing_families(self.by_few or self.graph, self.graph))
+        return frozenset(node for node, _ in differing_families(self.by_subsample or self.graph, self.graph))
 
     @property
     def confounded(self) -> set[int]:
         """The nodes that have a hidden cause."""
         return set() if self.causes is None else {node for children in self.causes.children for node in children}
 
-    def copy(self, clock: Clock | None = None) -> "FoundGraph":
+    def copy(self, clock: Clock | None = None) -> "LearnedGraph":
         """Return what was found with scores that may learn more until a clock ends it, while these stay as they are."""
         whole = None if self.whole is None else self.whole.copy(clock)
         return self._replace(scores=self.scores.copy(clock) if whole is None else whole.subsample, whole=whole)
@@ -165,11 +165,6 @@ class FoundGraph(NamedTuple):
     def limit(self, clock: Clock) -> None:
         """Let a clock end fits."""
         (self.whole or self.scores).limit(clock)
-
-    @property
-    def price_of_edge(self) -> float:
-        """The nats that an edge had to gain."""
-        return price_of_edge(self.settings, len(self.graph))
 
     def among(self, kept: np.ndarray) -> Graph:
         """Return the graph without the edges between the user's columns that are zero in ``kept``, shape (N, N)."""
@@ -198,7 +193,7 @@ def family_evidence(
     clock : Clock
         Ends fits.
     """
-    n, price = columns.causes.shape[1], price_of_edge(settings, len(columns.widths))
+    n, price = columns.causes.shape[1], edge_penalty_of(settings, len(columns.widths))
     families = Families(
         columns.causes,
         columns.responses,
@@ -211,9 +206,9 @@ def family_evidence(
     )
     units, most_units = settings.hidden_units, None
     if isinstance(units, str):
-        units, most_units = TUNING.fewest_units, TUNING.search_units if n <= TUNING.short_table else TUNING.most_units
+        units, most_units = SIZES.min_units, SIZES.search_units if n <= SIZES.short_table else SIZES.most_units
     return FamilyScore(
-        families.subsample(TUNING.subsample) if n > TUNING.long_table else families,
+        families.subsample(SIZES.subsample) if n > SIZES.long_table else families,
         hidden_units=units,
         most_units=most_units,
         noise=settings.noise_distribution,
@@ -239,7 +234,7 @@ def cheap_gains(scores: FamilyScore, graph: Graph) -> Gains | None:
         return TableGains(scores.families)
     linear = [scores.model_of(family) == "linear" for family in enumerate(graph) if family[1]]
     are_numbers = all(response.gaussian is not None for response in scores.families.responses)
-    return scores.linear_gains if are_numbers and np.mean(linear or 0) > TUNING.linear_share else None
+    return scores.linear_gains if are_numbers and np.mean(linear or 0) > SIZES.linear_share else None
 
 
 @dataclass(frozen=True)
@@ -269,7 +264,7 @@ class GraphSearch:
     seed: int
     find_hidden_causes: FindHiddenCauses | None = None
 
-    def run(self) -> FoundGraph:
+    def run(self) -> LearnedGraph:
         """Return the best graph found."""
         if self.settings.search == "exact" and self.table.order.size > MOST_VARIABLES:
             raise ValueError(
@@ -281,9 +276,9 @@ class GraphSearch:
         scores, found = self._greedy(columns)
         if self.settings.search == "exact" and not found.ended_early:
             found = self._exact(scores, found)
-        whole, by_few = None, found.graph
+        whole, by_subsample = None, found.graph
         if scores.families is not scores.families.whole and not found.ended_early:
-            whole, found = self._asked_of_all(scores, found)
+            whole, found = self._on_all_rows(scores, found)
         causes = None
         if self.find_hidden_causes is not None and not found.ended_early:
             linear = cheap_gains(scores, found.graph) is scores.linear_gains
@@ -291,15 +286,17 @@ class GraphSearch:
             causes = self.find_hidden_causes(found, scores, rules, self.settings.max_parents, linear, order)
             found = causes.result()
         how = self.settings, self.seed, found.interrupted, found.timed_out
-        return FoundGraph(found.graph, found.moves, scores, self.table, transform, columns, *how, causes, whole, by_few)
+        return LearnedGraph(
+            found.graph, found.moves, scores, self.table, transform, columns, *how, causes, whole, by_subsample
+        )
 
     def transform(self) -> str:
-        """Return the transform that was asked for, or that raises the evidence of the graph of a short search most."""
+        """Return the requested transform, or that raises the evidence of the graph of a short search most."""
         if self.settings.column_transform != "auto":
             return self.settings.column_transform
         rng = np.random.default_rng(0)  # the same part whatever the seed: it decides more than the initial weights
-        rows = some(self.table.values.shape[1], TUNING.pilot_rows, rng)
-        part = self.table.part(some(len(self.table.values), TUNING.pilot_variables, rng), rows)
+        rows = some(self.table.values.shape[1], SIZES.pilot_rows, rng)
+        part = self.table.part(some(len(self.table.values), SIZES.pilot_variables, rng), rows)
         settings = replace(self.settings, n_restarts=1)
         graph, evidences = None, {}
         self.clock.stage = "choosing a transform of the columns"
@@ -314,22 +311,22 @@ class GraphSearch:
             return "none"
         finally:
             self.clock.stage = ""
-        return most_asked_for(evidences, rows.size)
+        return best_transform(evidences, rows.size)
 
     def _greedy(self, columns: Columns) -> tuple[FamilyScore, SearchResult]:
         """Search greedily, on a few rows if there are twice as many, and on from that graph on all, or a subsample."""
         scores = family_evidence(self.settings, columns, self.table, self.seed, self.clock)
         families = scores.families
-        if families.n_observations <= 2 * TUNING.few_rows:
+        if families.n_observations <= 2 * SIZES.first_rows:
             return scores, self._searched(scores)
-        few = scores.on(families.whole.subsample(TUNING.few_rows), self.clock)
+        few = scores.on(families.whole.subsample(SIZES.first_rows), self.clock)
         found = self._searched(few)
         if found.ended_early:
             return few, found
         scores = few.on(families, self.clock)
         return scores, self._climb(scores, start=found)
 
-    def _asked_of_all(self, scores: FamilyScore, found: SearchResult) -> tuple[WholeScore, SearchResult]:
+    def _on_all_rows(self, scores: FamilyScore, found: SearchResult) -> tuple[WholeScore, SearchResult]:
         """Climb on by all rows of a long table, where those of the subsample were described without misfit.
 
         The others are left as they are: on more rows their misfit looks like edges. What gains less than the tolerance
@@ -339,7 +336,7 @@ class GraphSearch:
         is_left = ~np.array(list(map(scores.describes_well, enumerate(found.graph))))
         forbidden, required = self.table.rules
         rules = EdgeRules.of(forbidden | is_left & ~edges, required | is_left & edges)
-        margin, doubt = TUNING.doubtful * whole.families.n_observations, 2.0 * whole.families.tolerance
+        margin, doubt = SIZES.doubtful * whole.families.n_observations, 2.0 * whole.families.tolerance
         climber = Climber(whole, rules, self.settings.max_parents, margin, doubt)
         search = Search(climber, self._tell, found)
         return whole, search.result_of(lambda: search.climb(found.graph))
@@ -373,7 +370,7 @@ class GraphSearch:
         cheap = cheap_gains(scores, graph)
         if cheap is None:
             return None
-        how = self.table.rules, self.settings.max_parents, TUNING.order_swaps
+        how = self.table.rules, self.settings.max_parents, SIZES.order_swaps
         most_at_once = (
             self.settings.max_parents if cheap is scores.linear_gains else 0
         )  # of a table: cells without rows
@@ -395,7 +392,7 @@ class GraphSearch:
         and its residuals need not show that the noise is not Gaussian.
         """
         is_chosen = scores.noise == self.settings.noise_distribution
-        if is_chosen or len(graph) > TUNING.lingam_variables or scores.families.rows is not None:
+        if is_chosen or len(graph) > SIZES.lingam_variables or scores.families.rows is not None:
             return None
         cheap = cheap_gains(scores, graph)
         if cheap is None or cheap is not scores.linear_gains:
@@ -415,8 +412,8 @@ class GraphSearch:
                 polished,
                 found.graph,
                 self.table.rules,
-                n_candidates=TUNING.exact_candidates,
-                max_parents=min(TUNING.exact_parents, self.settings.max_parents),
+                n_candidates=SIZES.exact_candidates,
+                max_parents=min(SIZES.exact_parents, self.settings.max_parents),
                 most_parents=self.settings.max_parents,
             )
         except OutOfTime:
@@ -435,7 +432,7 @@ def some(size: int, most: int, rng: np.random.Generator) -> Integers:
     return np.arange(size) if size <= most else np.sort(rng.choice(size, most, replace=False))
 
 
-def most_asked_for(evidences: Mapping[str, np.ndarray], n_observations: int) -> str:
+def best_transform(evidences: Mapping[str, np.ndarray], n_observations: int) -> str:
     """Return the transform under which variables gain most, if that pays for it, none of them more than its share.
 
     Parameters
@@ -445,7 +442,7 @@ def most_asked_for(evidences: Mapping[str, np.ndarray], n_observations: int) -> 
     n_observations : int
         n.
     """
-    most, none = TUNING.most_gain * n_observations, evidences["none"]
+    most, none = SIZES.most_gain * n_observations, evidences["none"]
     gains = {transform: np.clip(evidence - none, -most, most).sum() for transform, evidence in evidences.items()}
     best = max(gains, key=lambda transform: gains[transform])
-    return best if gains[best] > TUNING.transform_price * none.size else "none"
+    return best if gains[best] > SIZES.transform_price * none.size else "none"

@@ -11,7 +11,9 @@ import numpy as np
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator, SearchSettings
 from icdh._estimators.data_warnings import warn_about_fit
-from icdh._model.hidden import HiddenCause, HiddenValues, hidden_values_of, refuse_hidden_causes
+from icdh._model.causal import About, HiddenCause
+from icdh._model.columns import ModelColumns
+from icdh._model.hidden import HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design, InterventionsLike
@@ -26,7 +28,7 @@ from icdh.knowledge import EdgeRules, Knowledge
 from icdh.search.moves import Move
 
 if TYPE_CHECKING:
-    from icdh._estimators.graph_search import FindHiddenCauses, FoundGraph
+    from icdh._estimators.graph_search import FindHiddenCauses, LearnedGraph
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -219,7 +221,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     hidden_causes_: list[HiddenCause] = field(init=False)
     bidirected_edges_: Mask = field(init=False)
     hidden_values_: HiddenValues = field(init=False)
-    _found: "FoundGraph" = field(init=False)
+    _found: "LearnedGraph" = field(init=False)
     _counts_dependent_rows = True
     _weight_unit = "nats"
 
@@ -246,7 +248,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             canonical = canonical.reading(guessed, "gridded")
         report = partial(self._report_move, [*table.names, *design.conditions])
         found = GraphSearch(settings, canonical, clock, report, seed, find_hidden_causes).run()
-        learn = partial(self._learn_found, table, scaling, design, rules)
+        learn = partial(self._learn_graph, table, scaling, design, rules)
         if not found.interrupted:
             try:
                 learn(found, clock)
@@ -256,16 +258,17 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         with deferred_interrupts(ignored=True):
             learn(found, Clock(0.0))
 
-    def _learn_found(
+    def _learn_graph(
         self,
         table: Table,
         scaling: Scaling,
         design: Design,
         rules: EdgeRules,
-        found: "FoundGraph",
+        found: "LearnedGraph",
         clock: Clock,
     ) -> None:
         """Learn the model of the graph that a search found."""
+        from icdh._estimators.graph_search import edge_penalty_of
         from icdh._estimators.refit import refit, strengths
 
         dag, N = strengths(found), table.n_variables
@@ -276,14 +279,22 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         numbers = [n for n, kind in enumerate(table.kinds) if KINDS[kind].is_number]
         masses = {n: np.array(own) for n in numbers if (own := point_masses(table.values[n][counts[n]]))}
         grids = {n: grid for n in numbers if (grid := grid_of(table.values[n][counts[n]]))}
-        model = replace(StructuralModel.of(table, scaling, kept, [CONSTANT] * N, levels, masses), grids=grids)
-        model, learned, in_time = refit(found, model, clock)
+        columns = replace(
+            ModelColumns.of(table, scaling),
+            levels=levels,
+            masses=masses,
+            grids=grids,
+            kinds=table.kinds,
+            transform=found.transform,
+        )
+        about = About(n_observations=table.n_observations)
+        model, learned, in_time = refit(found, StructuralModel(columns, kept, [CONSTANT] * N, about=about), clock)
         self._learn(
-            replace(model, kinds=table.kinds, column_transform=found.transform),
+            model,
             **learned,
             history_=[found.table.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,
-            edge_penalty_=found.price_of_edge,
+            edge_penalty_=edge_penalty_of(found.settings, len(found.graph)),
             kinds_=table.kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,
@@ -309,7 +320,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         ArgumentValueError
             If hidden causes are looked for in what the search takes no account of, or known and not looked for.
         """
-        from icdh._estimators.graph_search import TUNING
+        from icdh._estimators.graph_search import SIZES
 
         known = Knowledge.of(self.knowledge).hidden_causes(table.names)
         if not self.hidden_causes:
@@ -324,7 +335,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             not in ("auto", "none"),
             "interventions; leave out the rows where something was set": design.rows is not None,
             "groups or sequences of rows; keep one row of each group": table.related is not None,
-            f"more than {TUNING.long_table} rows; draw that many": table.n_observations > TUNING.long_table,
+            f"more than {SIZES.long_table} rows; draw that many": table.n_observations > SIZES.long_table,
         }
         for what, holds in refused.items():
             if holds:
@@ -370,7 +381,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         self._learn(model, thresholds, **learned)
         return self
 
-    def found_graph(self) -> "FoundGraph":
+    def found_graph(self) -> "LearnedGraph":
         """Return what the search found, on its own columns, for `icdh.posterior`.
 
         Raises

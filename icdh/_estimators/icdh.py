@@ -10,6 +10,8 @@ import numpy as np
 
 from icdh._estimators.base import CausalGraphEstimator, TwoPhaseSettings
 from icdh._estimators.data_warnings import warn_about_columns, warn_about_fit
+from icdh._model.causal import About
+from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design
@@ -25,7 +27,7 @@ from icdh.search.moves import Move
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
 
 if TYPE_CHECKING:
-    from icdh._estimators.two_phase_fit import FoundNetwork
+    from icdh._estimators.two_phase_fit import LearnedNetwork
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -47,7 +49,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         What is done to the columns first. The weights, and hence what the threshold keeps, depend on it.
     threshold : float, default 0.3
         Edges of smaller weight are not part of the graph of the two phases, with which the last stage begins.
-    edge_cost : float, "auto" or None, default "auto"
+    edge_penalty : float, "auto" or None, default "auto"
         The nats of evidence that an edge must gain in the last stage over single edges: see "The last stage" below.
         None leaves the stage out: the graph is then that of the two phases alone. "auto" is 2 nats, and log(N / 10)
         more for N > 10 variables, as of `HNMSearch`; None with ``schedule="paper"``.
@@ -118,7 +120,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         The moves of the last stage, in order, with the nats that each gained.
     cost_ : float or None
         What the graph of the last stage costs, in nats over all observations: its negative log evidence, without a
-        constant that all graphs share, and ``edge_cost`` for each edge. Edges that a threshold leaves out count. None
+        constant that all graphs share, and ``edge_penalty`` an edge. Edges that a threshold leaves out count. None
         without the last stage.
     nll_ : float
         Negative log-likelihood of the DAG on the scaled data, in nats: mean over observations, sum over variables.
@@ -162,12 +164,12 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     If Ctrl-C interrupts ``fit`` after at least one round, the best round so far is kept, with a ConvergenceWarning.
 
     **Three procedures.** *As printed* (``schedule="paper"``): Algorithms 1 to 3 of the article, one function each.
-    *Fast* (``schedule="fast", edge_cost=None``): it minimises the same objective in a fraction of the time. *The
+    *Fast* (``schedule="fast", edge_penalty=None``): it minimises the same objective in a fraction of the time. *The
     default*: the fast procedure, followed by a last stage over single edges.
 
     **The last stage.** At lambda1 = 0.01 and 1000 rows a unit of ``|W1|`` costs 10 nats. On most tables the penalised
     objective prefers a wrong graph to the true one. So graphs are compared as `HNMSearch` compares them: by the
-    evidence of every variable given its causes, and ``edge_cost`` for each edge. Single edges of the DAG of the two
+    evidence of every variable given its causes, and ``edge_penalty`` for each edge. Single edges of the DAG of the two
     phases are inserted, deleted and reversed until none pays. The same is done from the graph of the required edges
     alone. In the better graph every variable is detached from all of its causes, and what follows is kept if it is
     better. Last, the article's network is fitted to the graph by both phases in turn, every variable given its causes:
@@ -246,7 +248,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     cost_: float | None = field(init=False)
     n_rounds_: int = field(init=False)
     converged_: bool = field(init=False)
-    _found: "FoundNetwork" = field(init=False)
+    _found: "LearnedNetwork" = field(init=False)
     _least_weight: float = field(init=False)
 
     def _fit_table(self, table: Table, design: Design, clock: Clock) -> None:
@@ -259,7 +261,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         warn_about_columns(table, scaled)
         values, how = design.with_contexts(scaled), (self.l1, self.l2, self.noise)
         whole = Problem(values, design.rules(rules), *how, self.bias, design.rows)
-        edgeless = StructuralModel.of(table, scaling, np.zeros((N, N)), [CONSTANT] * N)
+        columns, about = ModelColumns.of(table, scaling), About(n_observations=table.n_observations)
+        edgeless = StructuralModel(columns, np.zeros((N, N)), [CONSTANT] * N, about=about)
         report = partial(self._report_record, [*table.names, *design.conditions])
         rng, settings = random_generator(self.random_state), settings_of(TwoPhaseSettings, self)
         found = find_network(settings, whole, edgeless, design.baseline, clock, rng, report)

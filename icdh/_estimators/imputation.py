@@ -103,8 +103,9 @@ def redrawn(model: "StructuralModel", table: Table, gaps: Mask, rng: np.random.G
     Draws of a discrete variable, or of one recorded on a grid, are rounded to the nearest of its observed values.
     """
     varying = table.varying[:, np.newaxis]
-    values = model.scaling.undo(draw_gaps(model, model.scaling.apply(table.values), gaps & varying, rng))
-    for n, kind in enumerate(model.kinds or table.kinds):
+    scaling = model.columns.scaling
+    values = scaling.undo(draw_gaps(model, scaling.apply(table.values), gaps & varying, rng))
+    for n, kind in enumerate(model.columns.kinds or table.kinds):
         if KINDS[kind].repeats:
             levels = np.unique(table.values[n, ~gaps[n]])
             values[n] = levels[nearest(levels, values[n])]

@@ -2,7 +2,7 @@
 
 At lambda1 = 0.01 and M = 1000 a unit of |W1| costs 10 nats in the objective of Phase II: that objective itself often
 prefers a wrong graph to the true one. So graphs are compared as `HNMSearch` compares them, by the evidence of their
-families (`icdh._node_model.score`), and every edge costs ``edge_cost`` nats. The search begins with the DAG of the two
+families (`icdh._node_model.score`), and an edge costs ``edge_penalty`` nats. The search begins with the DAG of the two
 phases, and once more without an edge. Single edges are inserted, deleted and reversed (`icdh.search`) until no change
 pays, and no detour. Then the article's network is fitted to the graph (`icdh.two_phase.family`), without its lasso.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
-from icdh._estimators.graph_search import TUNING, GraphSearch, family_evidence
+from icdh._estimators.graph_search import SIZES, GraphSearch, family_evidence
 from icdh._node_model.score import FamilyScore
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.clock import Clock, OutOfTime
@@ -37,7 +37,7 @@ def refine_edges(
     result: TwoPhaseResult,
     problem: Problem,
     *,
-    edge_cost: float,
+    edge_penalty: float,
     threshold: float = 0.3,
     random_state: int = 0,
     callback: Callable[[Move], None] | None = None,
@@ -50,7 +50,7 @@ def refine_edges(
         What the two phases found.
     problem : Problem
         What they fitted.
-    edge_cost : float
+    edge_penalty : float
         Nats over all observations that an edge must gain.
     threshold : float
         Edges of smaller weight are no part of the graph that the stage begins with.
@@ -67,7 +67,7 @@ def refine_edges(
     """
     rules = problem.rules
     try:
-        scores = scores_of_families(problem, edge_cost, random_state)
+        scores = scores_of_families(problem, edge_penalty, random_state)
     except KeyboardInterrupt:
         return result._replace(converged=False, interrupted=True)
     dag = rules.dag(result.weights.adjacency(), threshold).adjacency
@@ -98,7 +98,7 @@ def refine_edges(
         if not all(family in scores for family in families):
             return result
         problem = replace(problem, clock=Clock(0.0)) if found.interrupted else problem
-        dag, every = parents_matrix(found.graph), -(-problem.values.shape[1] // TUNING.long_table)
+        dag, every = parents_matrix(found.graph), -(-problem.values.shape[1] // SIZES.long_table)
         rng, part = np.random.default_rng(random_state), problem.of_every(every) if every > 1 else problem
         weights = fitter_of(part, dag).refit(result.weights, families, rng)
         return result._replace(
@@ -109,12 +109,12 @@ def refine_edges(
         )
 
 
-def scores_of_families(problem: Problem, edge_cost: float, random_state: int) -> FamilyScore:
+def scores_of_families(problem: Problem, edge_penalty: float, random_state: int) -> FamilyScore:
     """Return the scores of families that graphs are compared by: evidence, and the cost of edges.
 
     Parameters
     ----------
-    problem, edge_cost, random_state
+    problem, edge_penalty, random_state
         As of `refine_edges`.
     """
     standardised = problem.values - problem.values.mean(axis=1, keepdims=True)
@@ -133,7 +133,7 @@ def scores_of_families(problem: Problem, edge_cost: float, random_state: int) ->
         baseline=None,
         related=None,
     )
-    settings = SearchSettings(edge_penalty=edge_cost)
+    settings = SearchSettings(edge_penalty=edge_penalty)
     transform = GraphSearch(settings, table, problem.clock, lambda move: None, random_state).transform()
     columns = table.columns(transform, random_state, masses=False).with_normal_scores()
     return family_evidence(settings, columns, table, random_state, problem.clock)

@@ -11,7 +11,7 @@ import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
-from icdh._estimators.graph_search import TUNING, family_evidence, short_search, some
+from icdh._estimators.graph_search import SIZES, family_evidence, short_search, some
 from icdh._utils.clock import Clock, OutOfTime
 
 
@@ -33,8 +33,8 @@ def are_counts(settings: SearchSettings, table: CanonicalTable, columns: list[in
     """
     others = np.setdiff1d(np.arange(len(table.kinds)), columns)
     rng = np.random.default_rng(0)
-    chosen = np.append(columns, others[some(others.size, max(TUNING.pilot_variables - len(columns), 0), rng)])
-    part = table.part(chosen, some(table.values.shape[1], TUNING.pilot_rows, rng))
+    chosen = np.append(columns, others[some(others.size, max(SIZES.pilot_variables - len(columns), 0), rng)])
+    part = table.part(chosen, some(table.values.shape[1], SIZES.pilot_rows, rng))
     rounded = part.reading(range(len(columns)), "gridded")
     clock.stage = "reading counts"
     try:

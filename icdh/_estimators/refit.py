@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from icdh._estimators.graph_search import TUNING, FoundGraph, HiddenCauses, family_evidence
-from icdh._model.hidden import HiddenCause
+from icdh._estimators.graph_search import SIZES, HiddenCauses, LearnedGraph, family_evidence
+from icdh._model.causal import HiddenCause
 from icdh._model.structural import StructuralModel
 from icdh._node_model.additive import AdditivePredictor
 from icdh._node_model.confounded import ConfoundedConditional
@@ -23,12 +23,12 @@ from icdh._utils.parallel import single_blas_thread
 from icdh.search.moves import Family, Graph, toggled
 
 
-def strengths(found: FoundGraph) -> np.ndarray:
+def strengths(found: LearnedGraph) -> np.ndarray:
     """Return by how many nats the score of every effect rises without each of its causes, never quite zero.
 
     Parameters
     ----------
-    found : FoundGraph
+    found : LearnedGraph
         The graph, and the scores that graphs were compared by.
 
     Returns
@@ -50,7 +50,7 @@ def strengths(found: FoundGraph) -> np.ndarray:
 
 
 def _mean_and_spread_losses(
-    found: FoundGraph, graph: Graph, n_variables: int, clock: Clock
+    found: LearnedGraph, graph: Graph, n_variables: int, clock: Clock
 ) -> tuple[Floats | None, Floats | None]:
     """Return the nats lost without each cause in the mean of its effect, and in its spread, each of shape (N, N).
 
@@ -82,7 +82,7 @@ def _strengths_beside_hidden(causes: HiddenCauses, found: Graph, node: int) -> l
     return rises
 
 
-def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[StructuralModel, dict[str, object], bool]:
+def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[StructuralModel, dict[str, object], bool]:
     """Return a model of the winners of its graph's families, what an estimator tells of it, and whether time sufficed.
 
     A winner is the network, linear or additive model that scores best, under the transform of the search, and the
@@ -90,7 +90,7 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
 
     Parameters
     ----------
-    found : FoundGraph
+    found : LearnedGraph
         What the search found.
     model : StructuralModel
         The model; its graph is the one found or, where thresholds leave edges out, a part of it.
@@ -100,7 +100,9 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
     graph, table, n_variables = found.among(model.adjacency), found.table, len(model.names)
     hidden: list[HiddenCause] = []
     of_children: list[float] = []
-    model = replace(model, scaling=replace(model.scaling, transforms=_transforms(found, n_variables)))
+    scaling = replace(model.columns.scaling, transforms=_transforms(found, n_variables))
+    columns = replace(model.columns, scaling=scaling)
+    model = replace(model, columns=columns)
     with single_blas_thread():
         families = [family for family in enumerate(graph) if family[0] not in found.confounded]
         scores, in_time = _with_final_units(found, graph, clock)
@@ -109,20 +111,25 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
         if found.causes is not None and found.confounded:
             hidden = _add_confounded(found, found.causes, graph, model, conditionals)
             of_children = found.causes.scores_of_children(graph)
-        for node, known in (*model.levels.items(), *model.masses.items()):  # the search saw their first digits
-            law = conditionals[node].law.with_levels(model.scaling.apply(known, node))
+        for node, known in (*columns.levels.items(), *columns.masses.items()):  # the search saw their first digits
+            law = conditionals[node].law.with_levels(scaling.apply(known, node))
             conditionals[node] = replace(conditionals[node], law=law)
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
         weighs = found.settings.mean_or_spread and in_time
         losses = _mean_and_spread_losses(found, graph, n_variables, clock) if weighs else (None, None)
-    values = model.scaling.transformed(table.in_users_columns(n_variables))
-    centre, transformed = model.centre.copy(), [*model.scaling.transforms]
+    values = scaling.transformed(table.in_users_columns(n_variables))
+    centre, transformed = columns.centre.copy(), [*scaling.transforms]
     centre[transformed] = values[transformed].mean(axis=1)
-    model = replace(model, conditionals=conditionals, hidden_causes=tuple(hidden), centre=centre)
     laws = [given.law.density for given in conditionals if given is not CONSTANT]
     noise = {law.errors.name for law in laws if law is not None}
-    model = replace(model, mean_loss=losses[0], spread_loss=losses[1])
+    model = replace(
+        model,
+        columns=replace(columns, centre=centre),
+        conditionals=conditionals,
+        hidden_causes=tuple(hidden),
+        edge_evidence=replace(model.edge_evidence, mean_loss=losses[0], spread_loss=losses[1]),
+    )
     learned = {
         "evidence_": found.columns.log_jacobian - float(sum(of_others) + sum(of_children)),
         "noise_distribution_": "mixed" if len(noise) > 1 else min(noise, default="gaussian"),
@@ -133,13 +140,13 @@ def refit(found: FoundGraph, model: StructuralModel, clock: Clock) -> tuple[Stru
     return model, learned, in_time
 
 
-def _transforms(found: FoundGraph, n_variables: int) -> dict[int, Rescaled]:
+def _transforms(found: LearnedGraph, n_variables: int) -> dict[int, Rescaled]:
     """Return the transforms of the user's columns."""
     columns = zip(found.table.order.tolist(), found.table.signs.tolist(), found.columns.transforms, strict=True)
     return {node: replace(of, sign=sign) for node, sign, of in columns if of is not None and node < n_variables}
 
 
-def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[FamilyScore, bool]:
+def _with_final_units(found: LearnedGraph, graph: Graph, clock: Clock) -> tuple[FamilyScore, bool]:
     """Return scores of a graph's families, with all the units they ask for, and whether there was time for them.
 
     If time is over they have the units of the search, and those that the search did not ask for are quickly had.
@@ -158,20 +165,20 @@ def _with_final_units(found: FoundGraph, graph: Graph, clock: Clock) -> tuple[Fa
     return _without_limit(found, graph), False
 
 
-def _on_all_observations(found: FoundGraph, scores: FamilyScore, families: list[Family]) -> FamilyScore:
+def _on_all_observations(found: LearnedGraph, scores: FamilyScore, families: list[Family]) -> FamilyScore:
     """Return scores of families by fits to all observations, with all the units they ask for."""
     if scores is found.scores and found.whole is not None:
         found.whole(families)
         return found.whole
     larger = scores
     if isinstance(found.settings.hidden_units, str):
-        larger = scores.with_more_units(families, TUNING.most_units)
+        larger = scores.with_more_units(families, SIZES.most_units)
     whole = larger if larger.families is larger.families.whole else WholeScore(larger)
     whole(families)
     return whole
 
 
-def _without_limit(found: FoundGraph, graph: Graph) -> FamilyScore:
+def _without_limit(found: LearnedGraph, graph: Graph) -> FamilyScore:
     """Return scores of a graph's families and their neighbours that no clock ends; quick ones if time is over."""
     found.limit(Clock())
     is_long = found.scores.families.n_observations > QUICK_OBSERVATIONS
@@ -182,7 +189,7 @@ def _without_limit(found: FoundGraph, graph: Graph) -> FamilyScore:
 
 
 def _winners(
-    found: FoundGraph, scores: FamilyScore, families: list[Family], clock: Clock, at_fixed_point: bool
+    found: LearnedGraph, scores: FamilyScore, families: list[Family], clock: Clock, at_fixed_point: bool
 ) -> list[tuple[FamilyPredictor, Law]]:
     """Return the best mean model of every family, and its law, on columns that new rows have, too.
 
@@ -214,7 +221,7 @@ def _winner(scores: FamilyScore, family: Family, noise: str) -> tuple[FamilyPred
         predictor = scores.additive.predictor(family)
     else:
         fit = scores.fit_of(family)
-        if families.n_observations <= TUNING.long_table:  # the prior hardly counts beyond
+        if families.n_observations <= SIZES.long_table:  # the prior hardly counts beyond
             fit = families.fit_at_fixed_point(family, fit)
         predictor = NodeNetwork(parents, families.widths[parents], fit.theta, fit.hidden_units)
     return predictor, _with_noise(families, family, predictor, noise)
@@ -233,7 +240,7 @@ def _with_noise(families: Families, family: Family, predictor: FamilyPredictor, 
     return response.law.with_noise(fit_noise(residuals, chosen))
 
 
-def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: Clock) -> tuple[FamilyScore, bool]:
+def _scores_on_exact_columns(found: LearnedGraph, families: list[Family], clock: Clock) -> tuple[FamilyScore, bool]:
     """Return scores that hold fits of these families on columns that new rows have, too, and whether time sufficed.
 
     If time is over the fits are to a few observations.
@@ -249,14 +256,14 @@ def _scores_on_exact_columns(found: FoundGraph, families: list[Family], clock: C
         return quick, False
 
 
-def _evidence_on_exact_columns(found: FoundGraph, clock: Clock, masses: bool = True) -> FamilyScore:
+def _evidence_on_exact_columns(found: LearnedGraph, clock: Clock, masses: bool = True) -> FamilyScore:
     """Return the evidence of families of columns without cells of grids, with or without point masses."""
     columns = found.table.without_grids().columns(found.columns.transforms, found.seed, masses)
     return family_evidence(found.settings, columns, found.table, found.seed, clock)
 
 
 def _likeliest(
-    found: FoundGraph, values: Floats, scores: FamilyScore, family: Family, known: NodeFit
+    found: LearnedGraph, values: Floats, scores: FamilyScore, family: Family, known: NodeFit
 ) -> tuple[FamilyPredictor, Law]:
     """Return the network of a family under which all values, (n, M), are likeliest, among them the one of no cause.
 
@@ -276,7 +283,7 @@ def _likeliest(
 
 
 def _conditionals(
-    found: FoundGraph, families: list[Family], winners: list[tuple[FamilyPredictor, Law]], n_variables: int
+    found: LearnedGraph, families: list[Family], winners: list[tuple[FamilyPredictor, Law]], n_variables: int
 ) -> list[Conditional]:
     """Return the distributions of the user's columns, contexts held at zero."""
     table = found.table
@@ -294,7 +301,7 @@ def _conditionals(
 
 
 def _add_confounded(
-    found: FoundGraph, causes: HiddenCauses, graph: Graph, model: StructuralModel, conditionals: list[Conditional]
+    found: LearnedGraph, causes: HiddenCauses, graph: Graph, model: StructuralModel, conditionals: list[Conditional]
 ) -> list[HiddenCause]:
     """Set the distributions of the children of hidden causes, and return these causes.
 
@@ -316,5 +323,5 @@ def _add_confounded(
             conditionals[node] = ConfoundedConditional(**vars(given[node]), loading=loading)
         order = np.argsort(nodes)
         names = tuple(model.names[node] for node in nodes[order])
-        hidden.append(HiddenCause(names, (loadings * model.scaling.scale[nodes])[order], strength))
+        hidden.append(HiddenCause(names, (loadings * model.columns.scaling.scale[nodes])[order], strength))
     return hidden

@@ -11,7 +11,7 @@ import numpy as np
 
 from icdh._estimators.arranged import ColumnOrder
 from icdh._estimators.base import SearchSettings, TwoPhaseSettings
-from icdh._estimators.graph_search import price_of_edge
+from icdh._estimators.graph_search import edge_penalty_of
 from icdh._estimators.last_stage import fitter_of, refine_edges
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
@@ -35,14 +35,14 @@ Fit: TypeAlias = Callable[..., TwoPhaseResult]
 Report: TypeAlias = Callable[[Round | Move], None]
 
 
-def price_of_edges(settings: TwoPhaseSettings, n_variables: int) -> float | None:
+def last_stage_penalty(settings: TwoPhaseSettings, n_variables: int) -> float | None:
     """Return the price of an edge in the last stage, in nats; None leaves the stage out, as "auto" does as printed."""
-    if not isinstance(settings.edge_cost, str):
-        return settings.edge_cost
-    return price_of_edge(SearchSettings(), n_variables) if settings.schedule == "fast" else None
+    if not isinstance(settings.edge_penalty, str):
+        return settings.edge_penalty
+    return edge_penalty_of(SearchSettings(), n_variables) if settings.schedule == "fast" else None
 
 
-class FoundNetwork(NamedTuple):
+class LearnedNetwork(NamedTuple):
     """What a fit found, in the order of the user's columns, followed by the contexts.
 
     Attributes
@@ -80,7 +80,7 @@ class FoundNetwork(NamedTuple):
         columns = self.columns
         network = [NetworkConditional.of(columns, n) for n in range(N)]
         among = dag != 0.0 if self.result.timed_out else None  # those of all inputs take as long as a round
-        return strength_of_inputs(network, self.problem.values[:N], self.model.centre, self.baseline, among)
+        return strength_of_inputs(network, self.problem.values[:N], self.model.columns.centre, self.baseline, among)
 
     def on_graph(self, kept: Floats, clock: Clock | None = None) -> StructuralModel:
         """Return a model of the edges between the user's columns that are kept.
@@ -126,7 +126,7 @@ def find_network(
     clock: Clock,
     rng: np.random.Generator,
     report: Report,
-) -> FoundNetwork:
+) -> LearnedNetwork:
     """Return the best fit of all restarts.
 
     Parameters
@@ -136,7 +136,7 @@ def find_network(
     whole : icdh.two_phase.objective.Problem
         What to fit, in the order of the user's columns, which the contexts follow. Those that do not vary are zero.
     model, baseline
-        As in `FoundNetwork`.
+        As in `LearnedNetwork`.
     clock : Clock
         Ends the fit.
     rng : Generator
@@ -146,7 +146,7 @@ def find_network(
     """
     N = len(model.names)
     problem, order = _arranged(whole, N, clock)
-    price = price_of_edges(settings, len(problem.values))
+    price = last_stage_penalty(settings, len(problem.values))
     how = problem.values, settings.hidden_units, settings.bias, rng
     starts = [draw_initial_weights(*how)]
     # Before further starts are drawn, so that more restarts include those of fewer, and never cost more.
@@ -167,7 +167,7 @@ def find_network(
         moves=[order.move_in_users_columns(move) for move in result.moves],
         strength=None if result.strength is None else order.edges_in_users_order(result.strength),
     )
-    return FoundNetwork(result, whole, model, baseline)
+    return LearnedNetwork(result, whole, model, baseline)
 
 
 def _arranged(problem: Problem, n_columns: int, clock: Clock) -> tuple[Problem, ColumnOrder]:
@@ -244,7 +244,7 @@ def _fit_from_a_start(
     result = fit_problem(problem, settings.schedule, limits, initial, callback)
     if price is None or result.interrupted or result.timed_out:
         return result
-    stage = partial(refine_edges, edge_cost=price, threshold=settings.threshold, random_state=seed)
+    stage = partial(refine_edges, edge_penalty=price, threshold=settings.threshold, random_state=seed)
     return stage(result, problem, callback=callback)
 
 

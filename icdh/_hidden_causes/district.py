@@ -39,7 +39,7 @@ from icdh._utils.arrays import Floats
 
 
 @dataclass(frozen=True)
-class Tuning:
+class EMTuning:
     """Constants of the EM."""
 
     most_cycles: int = 12
@@ -49,7 +49,7 @@ class Tuning:
     least_share: float = 0.05  # of a child's variance that is its own at the start
 
 
-TUNING = Tuning()
+EM = EMTuning()
 
 
 def extrapolated(first: Posterior, second: Posterior, third: Posterior) -> Posterior:
@@ -57,7 +57,7 @@ def extrapolated(first: Posterior, second: Posterior, third: Posterior) -> Poste
     path = [np.append(own.mean, np.log(own.variance)) for own in (first, second, third)]
     step, bend = path[1] - path[0], path[2] - 2.0 * path[1] + path[0]
     length = max(float(np.linalg.norm(step) / max(np.linalg.norm(bend), np.finfo(float).tiny)), 1.0)
-    length = min(length, TUNING.longest_step)
+    length = min(length, EM.longest_step)
     mean, log_variance = np.split(path[0] + 2.0 * length * step + length**2 * bend, 2)
     return Posterior(mean, np.exp(np.clip(log_variance, math.log(VARIANCE_FLOOR), 0.0)))
 
@@ -145,14 +145,14 @@ class Districts:
     def _em(self, families: tuple[Family, ...], hidden: Posterior, children: Sequence[Child]) -> District:
         """Return the end of EM from these hidden values and children: two steps at a time, and their extrapolation."""
         best = self._step(families, hidden, children)
-        for _ in range(TUNING.most_cycles):
+        for _ in range(EM.most_cycles):
             self.scores.clock.check()
             before, path = best, [self._posterior(best)]
             for _ in range(2):
                 best = self._step(families, path[-1], best.children)
                 path.append(self._posterior(best))
             best = min(best, self._step(families, extrapolated(*path), best.children), key=lambda own: own.score)
-            if not best.score < before.score - TUNING.tolerance:
+            if not best.score < before.score - EM.tolerance:
                 return min(before, best, key=lambda own: own.score)
         return best
 
@@ -186,8 +186,8 @@ class Districts:
         deviations = np.sqrt(np.maximum(residuals.var(axis=1), VARIANCE_FLOOR))
         standardised = (residuals - residuals.mean(axis=1, keepdims=True)) / deviations[:, np.newaxis]
         sizes, directions = np.linalg.eigh(standardised @ standardised.T / residuals.shape[1])
-        shares = directions[:, -1] * math.sqrt(max(sizes[-1] - 1.0, TUNING.least_share))
-        most = math.sqrt(1.0 - TUNING.least_share)
+        shares = directions[:, -1] * math.sqrt(max(sizes[-1] - 1.0, EM.least_share))
+        most = math.sqrt(1.0 - EM.least_share)
         shares = np.clip(shares, -most, most)
         variances = np.repeat((np.square(deviations) * (1.0 - np.square(shares)))[:, np.newaxis], residuals.shape[1], 1)
         children = [
@@ -224,7 +224,7 @@ class Districts:
         (x, _), noise, units = families.data(family), self.scores.noise, self.scores.units[family[0]]
         linear = families.linear_score(family, noise)
         fit, lead = (None, 0.0) if before is None else (before.fit, before.lead)
-        if fit is None or lead < TUNING.far_ahead:
+        if fit is None or lead < EM.far_ahead:
             start = COLD if fit is None or not fit.succeeded else Start(fit.theta, fit.precision, precision_updates=1)
             fit = families.fit(family, units, start)
             lead = families.score(family, fit, noise) - linear

@@ -32,7 +32,7 @@ from icdh._utils.arrays import Floats, Mask
 
 
 @dataclass(frozen=True)
-class Tuning:
+class EMTuning:
     """Constants of the fits, and of where they begin."""
 
     most_steps: int = 400
@@ -45,7 +45,7 @@ class Tuning:
     split_tolerance: float = 1e-4
 
 
-TUNING = Tuning()
+EM = EMTuning()
 
 
 class LinearFit(NamedTuple):
@@ -93,7 +93,7 @@ class LinearGraphs:
                 uses[node, list(parents)] = True
             prices = np.hstack([penalty, np.tile(penalty.diagonal()[:, np.newaxis], len(graph) - self.N)])
             moments, spreads = self._start(uses) if near is None else (near.moments.copy(), near.spreads.copy())
-            bound = em_of_covariances(moments, spreads, uses, self.n, TUNING.tolerance, TUNING.most_steps)
+            bound = em_of_covariances(moments, spreads, uses, self.n, EM.tolerance, EM.most_steps)
             score = bound + float((prices[uses] + 0.5 * math.log(self.n)).sum())
             self._known[graph] = LinearFit(score, moments, spreads)
         return self._known[graph]
@@ -123,21 +123,21 @@ class LinearGraphs:
         for k in range(self.N, self.N + K):
             children = np.flatnonzero(uses[:, k])
             sizes, directions = np.linalg.eigh(self.covariances[np.ix_(children, children)])
-            scale = math.sqrt(TUNING.at_start / sizes[-1])
+            scale = math.sqrt(EM.at_start / sizes[-1])
             moments[k, : self.N] = directions[:, -1] @ self.covariances[children] * scale
         moments[: self.N, self.N :] = moments[self.N :, : self.N].T
-        return moments, np.full(K, 1.0 - TUNING.at_start)
+        return moments, np.full(K, 1.0 - EM.at_start)
 
 
 def hidden_weights(covariances: Floats) -> list[Floats]:
     """Return weights of variables that may tell a hidden cause, for values of unit variance, each of shape (N,)."""
     found: list[Floats] = []
-    for sparsity in TUNING.sparsities:
-        for rank in TUNING.ranks:
+    for sparsity in EM.sparsities:
+        for rank in EM.ranks:
             sizes, directions = np.linalg.eigh(sparse_and_low_rank(covariances, sparsity, rank * sparsity)[1])
             for weights in directions.T[sizes > sizes[-1] * 1e-3][:-3:-1]:
                 scaled = weights / math.sqrt(weights @ covariances @ weights)
-                if all(abs(scaled @ covariances @ other) < TUNING.same for other in found):
+                if all(abs(scaled @ covariances @ other) < EM.same for other in found):
                     found.append(scaled)
     return found
 
@@ -150,7 +150,7 @@ def sparse_and_low_rank(covariances: Floats, sparsity: float, rank: float) -> tu
     N = len(covariances)
     penalty = sparsity * (1.0 - np.eye(N))
     sparse, low, dual = np.eye(N), np.zeros((N, N)), np.zeros((N, N))
-    for _ in range(TUNING.split_steps):
+    for _ in range(EM.split_steps):
         sizes, directions = np.linalg.eigh(sparse - low - dual - covariances)
         inverse = (directions * (0.5 * (sizes + np.sqrt(np.square(sizes) + 4.0)))) @ directions.T
         near, last = inverse + low + dual, sparse
@@ -159,6 +159,6 @@ def sparse_and_low_rank(covariances: Floats, sparsity: float, rank: float) -> tu
         low = (directions * np.maximum(sizes - rank, 0.0)) @ directions.T
         gap = inverse - sparse + low
         dual += gap
-        if max(np.abs(gap).max(), np.abs(sparse - last).max()) < TUNING.split_tolerance:
+        if max(np.abs(gap).max(), np.abs(sparse - last).max()) < EM.split_tolerance:
             break
     return sparse, low

@@ -48,7 +48,7 @@ from icdh.search.order_search import search_orders
 
 
 @dataclass(frozen=True)
-class Tuning:
+class SearchTuning:
     """Constants of the search."""
 
     shares: tuple[float, ...] = (0.95, 0.98)  # of hidden values that their children tell, where a linear search begins
@@ -64,7 +64,7 @@ class Tuning:
     least_worth: float = 5.0  # nats
 
 
-TUNING = Tuning()
+SEARCH = SearchTuning()
 
 
 class HiddenGraph(NamedTuple):
@@ -108,7 +108,7 @@ class HiddenGraph(NamedTuple):
         first = [min((i for i in parents if i >= N), default=-1) for parents in graph[:N]]
         left = (tuple(node for node in range(N) if first[node] == k) for k in range(N, len(graph)))
         among = tuple(tuple(i for i in parents if i < N) for parents in graph[:N])
-        return cls(among, tuple(own for own in left if len(own) >= TUNING.least_children))
+        return cls(among, tuple(own for own in left if len(own) >= SEARCH.least_children))
 
 
 class HiddenCauseSearch:
@@ -161,7 +161,7 @@ class HiddenCauseSearch:
         self._linear = LinearGraphs(scores.families)
         self.may_be_child = np.array([response.gaussian is not None for response in scores.families.responses])
         self.named = [np.flatnonzero(children & self.may_be_child).tolist() for children in named]
-        if any(len(children) < TUNING.least_children for children in self.named):
+        if any(len(children) < SEARCH.least_children for children in self.named):
             reason = "names a hidden cause that has fewer than three columns of numbers that vary; leave it out"
             raise ArgumentValueError("knowledge", reason)
         if without is not None:
@@ -213,25 +213,25 @@ class HiddenCauseSearch:
         if best is None:
             return None
         worths = self._worths(best)
-        if not min(self.total(state) - self.total(best), *worths[len(self.named) :]) >= TUNING.least_worth:
+        if not min(self.total(state) - self.total(best), *worths[len(self.named) :]) >= SEARCH.least_worth:
             return None
         self.worths = dict(zip(best.hidden, worths, strict=True))
         return best
 
     def _starts(self, state: HiddenGraph) -> list[HiddenGraph]:
         """Return graphs with one hidden cause more, to go on from."""
-        most = TUNING.starts if self.linear else TUNING.starts_of_climbs
+        most = SEARCH.starts if self.linear else SEARCH.starts_of_climbs
         starts = [state.with_cause(own, self.rules.required) for own in self._sets(state)[:most]]
         return starts + self._from_covariances(state, self._free(state))
 
     def _from_covariances(self, state: HiddenGraph, free: Mask) -> list[HiddenGraph]:
         """Return linear graphs with one more hidden cause, inferred from the covariances of the free variables."""
-        if not self.linear or np.count_nonzero(free) < TUNING.least_children:
+        if not self.linear or np.count_nonzero(free) < SEARCH.least_children:
             return []
         all_children, known = state.with_cause(np.flatnonzero(free).tolist(), self.rules.required), state.of_nodes()
         found = [
             self._ordered(all_children, fit, seed=0)
-            for share in TUNING.shares
+            for share in SEARCH.shares
             for fit in self._linear.with_one_more(self._linear(known), free, share)
         ]
         return [own for own in found if len(own.hidden) > len(state.hidden)]
@@ -261,8 +261,8 @@ class HiddenCauseSearch:
 
     def _best_of(self, left: list[HiddenGraph]) -> HiddenGraph | None:
         """Return the best graph on the way from some, pruned; after each round the worse half is given up."""
-        seen, fewest = set[HiddenGraph](), TUNING.fewest if self.linear else TUNING.fewest_of_climbs
-        for seed in range(TUNING.rounds):
+        seen, fewest = set[HiddenGraph](), SEARCH.fewest if self.linear else SEARCH.fewest_of_climbs
+        for seed in range(SEARCH.rounds):
             if self.linear:  # each way goes on from its best graph
                 found = [min(self._searched(own, seed), own, key=self._by_score) for own in left]
             else:
@@ -387,7 +387,7 @@ class HiddenCauseSearch:
         estimates[turned] += of_edges[causes[turned], effects[turned]]
         best, score = None, known.score - MIN_GAIN
         for tried, move in enumerate(np.argsort(-estimates, kind="stable")):
-            if not estimates[move] > -TUNING.most_promised or (tried >= TUNING.tried and best is not None):
+            if not estimates[move] > -SEARCH.most_promised or (tried >= SEARCH.tried and best is not None):
                 break
             changed = dict(changed_families(graph, KINDS[kinds[move]], int(causes[move]), int(effects[move])))
             new = tuple(changed.get(node, parents) for node, parents in enumerate(graph))
@@ -413,7 +413,7 @@ class HiddenCauseSearch:
                         graph = list(state.graph)
                         graph[node] = toggled(graph[node], cause)
                         yield HiddenGraph(tuple(graph), state.hidden)
-                if len(children) > TUNING.least_children and not any(node in own for own in self.named):
+                if len(children) > SEARCH.least_children and not any(node in own for own in self.named):
                     left = toggled(children, node)
                     yield HiddenGraph(state.graph, (*state.hidden[:k], left, *state.hidden[k + 1 :]))
 
@@ -455,7 +455,7 @@ def _grown(nodes: frozenset[int], joined: Mask) -> Iterator[frozenset[int]]:
     while True:
         share = joined[list(nodes)].mean(axis=0)
         share[list(nodes)] = 0.0
-        if not share.max() >= TUNING.least_share:
+        if not share.max() >= SEARCH.least_share:
             return
         nodes |= {int(np.argmax(share))}
         yield nodes

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from icdh import graphs
+from icdh._model.causal import CausalModel
 from icdh._model.hidden import parts
 from icdh._table.categories import Categories, Label
 from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from icdh._model.structural import StructuralModel
 
 NO = frozenset({"0", "absent", "control", "f", "false", "n", "no", "none", "off", "placebo", "untreated"})
 
@@ -157,13 +157,13 @@ class Rows(NamedTuple):
     hidden: Floats
 
 
-def drawn(model: "StructuralModel", n_rows: int, rng: np.random.Generator) -> Rows:
+def drawn(model: CausalModel, n_rows: int, rng: np.random.Generator) -> Rows:
     """Return rows drawn from a model, causes before effects."""
     values, noise = np.empty((len(model.names), n_rows)), np.empty((len(model.names), n_rows))
     hidden = np.zeros(noise.shape)
     for cause in model.hidden_causes:
         hidden[[model.names.index(child) for child in cause.children]] = rng.standard_normal(n_rows)
-    scaled = np.repeat(model.centre[:, np.newaxis], n_rows, axis=1)
+    scaled = np.repeat(model.columns.centre[:, np.newaxis], n_rows, axis=1)
     for node in model.causal_order():
         noise[node] = model.conditionals[node].draw_noise(n_rows, rng)
         scaled[node] = _natural(model, node, scaled, noise[node], hidden[node])
@@ -171,13 +171,13 @@ def drawn(model: "StructuralModel", n_rows: int, rng: np.random.Generator) -> Ro
     return Rows(values, scaled, noise, hidden)
 
 
-def _natural(model: "StructuralModel", node: int, scaled: Floats, noise: Floats, hidden: Floats) -> Floats:
+def _natural(model: CausalModel, node: int, scaled: Floats, noise: Floats, hidden: Floats) -> Floats:
     """Return a variable given its causes, its noise and the value of its hidden cause, all of shape (M,)."""
     natural = model.conditionals[node].draw(model.others_held(node, scaled), noise, hidden)
-    return model.scaling.apply(model.in_units(node, natural), node) if node in model.grids else natural
+    return model.columns.scaling.apply(model.in_units(node, natural), node) if node in model.columns.grids else natural
 
 
-def abducted(model: "StructuralModel", values: Floats, scaled: Floats) -> Rows:
+def abducted(model: CausalModel, values: Floats, scaled: Floats) -> Rows:
     """Return observed rows with their noise under the model; values and scaled have shape (N, M).
 
     The noise of a label, a level or a point mass is not determined: it is NaN. The value of a hidden cause is its mean
@@ -193,9 +193,7 @@ def abducted(model: "StructuralModel", values: Floats, scaled: Floats) -> Rows:
     return Rows(values, scaled, noise, hidden)
 
 
-def under(
-    model: "StructuralModel", rows: Rows, do: ByColumn[object] | None, as_numbers: AsNumbers | None = None
-) -> Floats:
+def under(model: CausalModel, rows: Rows, do: ByColumn[object] | None, as_numbers: AsNumbers | None = None) -> Floats:
     """Return the rows under an intervention with the noise they have, shape (N, M), in the units of the data.
 
     Values that the intervention does not reach keep their bits. It must not reach rows whose noise is not
@@ -219,8 +217,8 @@ def under(
 
     def on_scaled(node: int, action: Action) -> Action:
         def act(natural: Floats) -> Floats:
-            values[node] = action(model.scaling.undo(natural, node))
-            return model.scaled_variable(node, values[node])
+            values[node] = action(model.columns.scaling.undo(natural, node))
+            return model.columns.scaled_action(node, values[node])
 
         return act
 
@@ -306,13 +304,13 @@ class TotalEffect(NamedTuple):
 
 
 def average_effect(
-    model: "StructuralModel",
+    model: CausalModel,
     cause: Hashable,
     effect: Hashable,
     values: object,
     *,
     n_samples: int = 10_000,
-    models: Sequence["StructuralModel"] = (),
+    models: Sequence[CausalModel] = (),
     level: float = 0.9,
     random_state: RandomState = 0,
 ) -> AverageEffect:
@@ -357,13 +355,13 @@ def average_effect(
             f"{option('effect')} is {effect!r}, which has labels and no mean; count those that sample draws with "
             f"{option('do')}"
         )
-    points = np.atleast_1d(model.as_numbers(source, values, "values"))
-    known = model.categories.get(source)
+    points = np.atleast_1d(model.columns.as_numbers(source, values, "values"))
+    known = model.columns.categories.get(source)
     shown = points if known is None or not known.reads(values) else np.atleast_1d(np.asarray(values, dtype=object))
     if points.ndim != 1 or not points.size or not np.isfinite(points).all():
         raise ValueError(f"values must be one finite number or several, shape (K,); got {values!r}")
     for other in models:
-        if other.names != model.names or other.categories != model.categories:
+        if other.names != model.names or other.columns.categories != model.columns.categories:
             raise ValueError("models must hold fits of the same variables, in the same order, as this model")
     if source != target and not graphs.descendants(model.adjacency)[source, target]:
         warn(
@@ -382,7 +380,7 @@ def average_effect(
 
 
 def _curve(
-    model: "StructuralModel", source: int, target: int, points: Floats, n_samples: int, seed: int
+    model: CausalModel, source: int, target: int, points: Floats, n_samples: int, seed: int
 ) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of the target at every point, each of shape (K,)."""
     rows = drawn(model, n_samples, np.random.default_rng(seed))
@@ -390,7 +388,7 @@ def _curve(
     return np.array([r.mean() for r in results]), np.array([r.std() for r in results])
 
 
-def effects(model: "StructuralModel", *, n_samples: int = 2000, random_state: RandomState = 0) -> list[TotalEffect]:
+def effects(model: CausalModel, *, n_samples: int = 2000, random_state: RandomState = 0) -> list[TotalEffect]:
     """Return the total effects of all variables on all that they reach, strongest first.
 
     ``pandas.DataFrame(model.effects())`` makes a table of them.
@@ -419,15 +417,15 @@ def effects(model: "StructuralModel", *, n_samples: int = 2000, random_state: Ra
     return sorted(total, key=lambda effect: -effect.share)
 
 
-def _effects_of(model: "StructuralModel", rows: Rows, cause: int, reached: list[int]) -> list[TotalEffect]:
+def _effects_of(model: CausalModel, rows: Rows, cause: int, reached: list[int]) -> list[TotalEffect]:
     """Return the effects of one cause under each of its contrasts."""
-    contrasts = contrasts_of(rows.values[cause], model.categories.get(cause))
+    contrasts = contrasts_of(rows.values[cause], model.columns.categories.get(cause))
     settings, shares = _settings(model, cause, rows.values[cause])
     values = {*settings, *(value for contrast in contrasts for value in contrast[:2])}
     results = {value: under(model, rows, {cause: value}) for value in values}
     total = []
     for effect in reached:
-        for outcome, code in outcomes_of(model.categories.get(effect)):
+        for outcome, code in outcomes_of(model.columns.categories.get(effect)):
             means = np.array([outcome_values(results[value][effect], code).mean() for value in settings])
             deviation = math.sqrt(np.average(np.square(means - np.average(means, weights=shares)), weights=shares))
             share = _ratio(deviation, float(outcome_values(rows.values[effect], code).std()), of_zeros=0.0)
@@ -441,10 +439,10 @@ def _effects_of(model: "StructuralModel", rows: Rows, cause: int, reached: list[
     return total
 
 
-def _settings(model: "StructuralModel", cause: int, natural: Floats) -> tuple[list[float], Floats]:
+def _settings(model: CausalModel, cause: int, natural: Floats) -> tuple[list[float], Floats]:
     """Return the values that a cause takes in turn, and how much each counts."""
     values, counts = np.unique(natural, return_counts=True)
-    if cause in model.categories or values.size == 2:
+    if cause in model.columns.categories or values.size == 2:
         return values.tolist(), counts.astype(np.float64)
     curve = np.quantile(natural, np.linspace(0.05, 0.95, 9))
     return curve.tolist(), np.ones(curve.size)

@@ -1,24 +1,20 @@
 """Fitted models for readers, in a few lines; for DoWhy, graph and mechanisms; for pgmpy and causal-learn, the graph."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from icdh import graphs
+from icdh._model.causal import CausalModel, HiddenCause
 from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes
 from icdh._utils.arrays import Floats, Foreign
 from icdh._utils.labels import edge_lines, first, printable, texts
 from icdh.exceptions import import_extra
 
-if TYPE_CHECKING:
-    from icdh._model.hidden import HiddenCause
-    from icdh._model.structural import StructuralModel
-
 MOST_EDGES = 30
 
 
-def to_dowhy(model: "StructuralModel") -> Foreign:
+def to_dowhy(model: CausalModel) -> Foreign:
     """Return the model, graph and mechanisms, as a dowhy.gcm.InvertibleStructuralCausalModel that is fitted.
 
     DoWhy's functions for interventions, counterfactuals, attributions and root causes then ask this model; their
@@ -35,13 +31,13 @@ def to_dowhy(model: "StructuralModel") -> Foreign:
     if labels:
         raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
     has_causes = model.adjacency.any(axis=0)
-    discrete = np.array([n in model.levels or given.law.whole for n, given in enumerate(model.conditionals)])
+    discrete = np.array([n in model.columns.levels or given.law.whole for n, given in enumerate(model.conditionals)])
     if levels := [model.names[n] for n in np.flatnonzero(discrete & has_causes)]:
         raise ValueError(
             f"column {levels[0]!r} has causes and few values or counts, from which an invertible model of DoWhy's "
             f"cannot get its noise back; learn it as a number: kinds={{{levels[0]!r}: 'gridded'}}"
         )
-    if masses := [model.names[n] for n in model.masses if model.adjacency[:, n].any()]:
+    if masses := [model.names[n] for n in model.columns.masses if model.adjacency[:, n].any()]:
         raise ValueError(
             f"column {masses[0]!r} has causes and a point mass, from which an invertible model of DoWhy's cannot get "
             "its noise back; pass the graph alone, as to_networkx gives it"
@@ -66,15 +62,15 @@ def to_dowhy(model: "StructuralModel") -> Foreign:
 class _Response:
     """One variable of a model as a function of its causes and its standardised noise, in the units of the data."""
 
-    def __init__(self, model: "StructuralModel", node: int, causes: Sequence[int] = ()):
+    def __init__(self, model: CausalModel, node: int, causes: Sequence[int] = ()):
         self.model, self.node, self.causes = model, node, list(causes)
 
     def given(self, rows: Floats, n_rows: int) -> Floats:
         """Return scaled observations, shape (N, n_rows), with these causes, one a column, and all else at its mean."""
         model = self.model
-        values = np.repeat(model.centre[:, np.newaxis], n_rows, axis=1)
+        values = np.repeat(model.columns.centre[:, np.newaxis], n_rows, axis=1)
         for cause, column in zip(self.causes, np.reshape(rows, (n_rows, -1)).T, strict=True):
-            values[cause] = model.scaled_variable(cause, np.asarray(column, dtype=np.float64))
+            values[cause] = model.columns.scaled_action(cause, np.asarray(column, dtype=np.float64))
         return values
 
     def value(self, rows: Floats, noise: Floats) -> Floats:
@@ -87,7 +83,7 @@ class _Response:
         """Return the noise of observed values, both of shape (n_rows, 1), given the causes, one a column."""
         model, observed = self.model, np.ravel(target).astype(np.float64)
         values = self.given(rows, observed.size)
-        noise = model.conditionals[self.node].noise(model.scaled_variable(self.node, observed), values)
+        noise = model.conditionals[self.node].noise(model.columns.scaled_action(self.node, observed), values)
         return np.full(target.shape, np.nan) if noise is None else noise[:, np.newaxis]
 
     def noise(self, n_rows: int) -> Floats:
@@ -104,7 +100,7 @@ def _mechanisms(gcm: Foreign) -> tuple[Foreign, Foreign]:
     class Root(stochastic):  # type: ignore[misc]  # a class of an optional package
         """A variable without causes, as icdh fitted it."""
 
-        def __init__(self, model: "StructuralModel", node: int):
+        def __init__(self, model: CausalModel, node: int):
             self.arguments, self.response = (model, node), _Response(model, node)
 
         def fit(self, X: object) -> None:
@@ -119,7 +115,7 @@ def _mechanisms(gcm: Foreign) -> tuple[Foreign, Foreign]:
     class Effect(invertible):  # type: ignore[misc]
         """A variable and its causes, as icdh fitted them; its noise is standardised."""
 
-        def __init__(self, model: "StructuralModel", node: int, causes: Sequence[int]):
+        def __init__(self, model: CausalModel, node: int, causes: Sequence[int]):
             self.arguments, self.response = (model, node, causes), _Response(model, node, causes)
 
         def fit(self, X: object, Y: object) -> None:
@@ -140,7 +136,7 @@ def _mechanisms(gcm: Foreign) -> tuple[Foreign, Foreign]:
     return Root, Effect
 
 
-def to_pgmpy(model: "StructuralModel") -> Foreign:
+def to_pgmpy(model: CausalModel) -> Foreign:
     """Return the DAG as a pgmpy.base.DAG whose edges carry ``weight``; needs the extra ``[pgmpy]``.
 
     Hidden causes are its ``latents``. pgmpy's own models are of tables of probabilities or linear: the mechanisms stay
@@ -161,7 +157,7 @@ def to_pgmpy(model: "StructuralModel") -> Foreign:
     return dag
 
 
-def to_causallearn(model: "StructuralModel") -> Foreign:
+def to_causallearn(model: CausalModel) -> Foreign:
     """Return the DAG as a causallearn.graph.GeneralGraph.GeneralGraph; needs the extra ``[causal-learn]``.
 
     Its matrix has -1 in row i and 1 in row j of an edge i -> j: ``graph[j, i] == 1 and graph[i, j] == -1``. Hidden
@@ -186,7 +182,7 @@ def to_causallearn(model: "StructuralModel") -> Foreign:
     return graph
 
 
-def headline(model: "StructuralModel") -> str:
+def headline(model: CausalModel) -> str:
     """Return one line: the estimator, the number of edges, and the size of the table."""
     observations = model.about.get("n_observations")
     learner = model.about.get("estimator", "a structural model")
@@ -194,17 +190,17 @@ def headline(model: "StructuralModel") -> str:
     return f"{learner}: {source}{len(model.names)} variables, {(model.adjacency != 0).sum()} edges"
 
 
-def weight_unit(model: "StructuralModel") -> str:
+def weight_unit(model: CausalModel) -> str:
     """Return what the weights of the edges are: "nats" or "weight"."""
     return model.about.get("weight_unit", "weight")
 
 
-def summary(model: "StructuralModel") -> str:
+def summary(model: CausalModel) -> str:
     """Return in a few lines who learned what, and the strongest edges."""
     shown, n_more = first(graphs.strongest_first(model.adjacency), MOST_EDGES)
     columns = {weight_unit(model): (model.adjacency, ".3g")}
-    if model.edge_probability is not None:
-        columns["probability"] = (model.edge_probability, ".2f")
+    if model.edge_evidence.probability is not None:
+        columns["probability"] = (model.edge_evidence.probability, ".2f")
     names = [printable(name) for name in model.names]
     rows = [[names[i], names[j], *(format(values[i, j], form) for values, form in columns.values())] for i, j in shown]
     lines = edge_lines([["cause", "effect", *columns], *rows]) if rows else []
@@ -212,7 +208,7 @@ def summary(model: "StructuralModel") -> str:
     return "\n".join([headline(model), *lines, *weaker, *map(hidden_line, model.hidden_causes)])
 
 
-def hidden_line(cause: "HiddenCause") -> str:
+def hidden_line(cause: HiddenCause) -> str:
     """Return what is known of a hidden cause in one line."""
     loadings = ", ".join(f"{child} {loading:.3g}" for child, loading in zip(*cause[:2], strict=True))
     return f"hidden common cause, {cause.strength:.3g} nats, adds per standard deviation: {loadings}"

@@ -5,16 +5,14 @@ The conditional of a child is that of U unknown.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
+from typing import NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
+from icdh._model.causal import CausalModel
 from icdh._node_model.law import Conditional
 from icdh._utils.arrays import Floats, Mask, TableLike
 from icdh.exceptions import ArgumentValueError, option
-
-if TYPE_CHECKING:
-    from icdh._model.structural import StructuralModel
 
 
 class HiddenPosterior(Protocol):
@@ -55,34 +53,6 @@ def is_confounded(conditional: object) -> TypeGuard[Confounded]:
 def confounded(conditionals: Sequence[Conditional], nodes: Sequence[int]) -> list[Confounded]:
     """Return the distributions of the children of a hidden cause."""
     return [given for given in (conditionals[node] for node in nodes) if is_confounded(given)]
-
-
-class HiddenCause(NamedTuple):
-    """A common cause of several variables that is no column of the table.
-
-    Attributes
-    ----------
-    children : tuple
-        The names of its effects.
-    loadings : ndarray, shape (c,)
-        What one standard deviation of the hidden cause adds to each of them, in its units.
-    strength : float
-        The nats that the score of the graph loses without it.
-
-    Examples
-    --------
-    >>> import icdh
-    >>> season = icdh.HiddenCause(("rain", "wind", "ice"), np.array([2.0, 1.0, 0.5]), 25.0)
-    >>> season.children
-    ('rain', 'wind', 'ice')
-    """
-
-    children: tuple[Hashable, ...]
-    loadings: Floats
-    strength: float
-
-    def __str__(self) -> str:
-        return f"hidden cause of {', '.join(map(str, self.children))}"
 
 
 class HiddenValues(NamedTuple):
@@ -126,7 +96,7 @@ class Part(NamedTuple):
     nll: Floats
 
 
-def parts(model: "StructuralModel", scaled: Floats) -> Iterator[Part]:
+def parts(model: CausalModel, scaled: Floats) -> Iterator[Part]:
     """Yield the children of each hidden cause of a model at scaled observations, shape (N, M)."""
     for cause in model.hidden_causes:
         nodes = [model.names.index(child) for child in cause.children]
@@ -137,7 +107,7 @@ def parts(model: "StructuralModel", scaled: Floats) -> Iterator[Part]:
         yield Part(nodes, np.array(noise), hidden, nll)
 
 
-def hidden_values(model: "StructuralModel", X: TableLike) -> HiddenValues:
+def hidden_values(model: CausalModel, X: TableLike) -> HiddenValues:
     """Return the posterior of the values of the hidden causes.
 
     Parameters
@@ -158,7 +128,7 @@ def hidden_values(model: "StructuralModel", X: TableLike) -> HiddenValues:
     return hidden_values_of(model, model.scaled(X))
 
 
-def hidden_values_of(model: "StructuralModel", scaled: Floats) -> HiddenValues:
+def hidden_values_of(model: CausalModel, scaled: Floats) -> HiddenValues:
     """Return what scaled observations, shape (N, M), tell of the values of the hidden causes."""
     found = [part.posterior for part in parts(model, scaled)]
     moments = [[hidden.mean, np.sqrt(hidden.variance)] for hidden in found]
@@ -166,7 +136,7 @@ def hidden_values_of(model: "StructuralModel", scaled: Floats) -> HiddenValues:
     return HiddenValues(values[:, 0].T, values[:, 1].T)
 
 
-def bidirected_edges(model: "StructuralModel") -> Mask:
+def bidirected_edges(model: CausalModel) -> Mask:
     """Return which pairs of variables have a hidden cause in common, bool, shape (N, N), symmetric."""
     joined = np.zeros(model.adjacency.shape, dtype=bool)
     for cause in model.hidden_causes:
@@ -175,7 +145,7 @@ def bidirected_edges(model: "StructuralModel") -> Mask:
     return joined
 
 
-def graph_with_hidden(model: "StructuralModel") -> tuple[Floats, list[Hashable]]:
+def graph_with_hidden(model: CausalModel) -> tuple[Floats, list[Hashable]]:
     """Return the weights and names of a graph in which hidden causes are nodes, too, after the variables.
 
     The weight of their arrows is their strength.

@@ -17,12 +17,14 @@ from dataclasses import fields, is_dataclass
 from itertools import chain
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeAlias, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 
 from icdh import graphs
-from icdh._model.hidden import HiddenCause, is_confounded
+from icdh._model.causal import CausalModel, EdgeEvidence, HiddenCause
+from icdh._model.columns import ModelColumns
+from icdh._model.hidden import is_confounded
 from icdh._node_model.law import Conditional, ConstantLaw, Law, NoCauses, NormalLaw, Predictor
 from icdh._node_model.noise_density import Free, Gaussian, Noise, Student
 from icdh._table.categories import MOST_LABELS, Categories
@@ -34,12 +36,13 @@ from icdh._utils.atomic import replace_on_success
 from icdh._version import __version__
 from icdh.network import NetworkConditional
 
-if TYPE_CHECKING:
-    from icdh._model.structural import StructuralModel
-
 Json: TypeAlias = Any  # what stands in JSON, demanded to be what is wanted before it is used
 
-FORMAT, VERSION = "icdh model", 4
+Model = TypeVar("Model", bound=CausalModel)
+
+FORMAT, VERSION = "icdh model", 5
+MIN_VERSION = 4  # had the fields of columns and evidence beside the others
+RENAMED = {"column_transform": "transform", "edge_probability": "probability"}  # since then
 CONTENT = "model.json"
 FLOATS, INTEGERS = "<f8", "<i8"
 # Subclass first: a datetime is a date, too.
@@ -49,7 +52,7 @@ SHAPES_OF_INTEGERS = {"inputs": "p", "widths": "p"}
 LOSSES = ("direction_loss", "hidden_loss", "mean_loss", "spread_loss")
 SHAPES = {
     **dict.fromkeys(("offset", "scale", "centre"), "N"),
-    **dict.fromkeys(("adjacency", "edge_probability", "settled", *LOSSES), "NN"),
+    **dict.fromkeys(("adjacency", "probability", "settled", *LOSSES), "NN"),
     **{"observed_range": "2N", "hidden": "rm", "w2": "m", "w3": "m", "theta": "t", "log_shares": "K", "levels": "K"},
     **{
         "cuts": "c",
@@ -99,7 +102,7 @@ def _kinds() -> dict[object, dict[str, type]]:
     }
 
 
-def write_model(path: str | os.PathLike[str], model: "StructuralModel") -> None:
+def write_model(path: str | os.PathLike[str], model: CausalModel) -> None:
     """Write a `StructuralModel`.
 
     Parameters
@@ -200,7 +203,7 @@ def _name(code: Json) -> Hashable:
     return name
 
 
-def read_model(path: str | os.PathLike[str], kind: type["StructuralModel"]) -> "StructuralModel":
+def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
     """Read what `write_model` wrote.
 
     Parameters
@@ -237,6 +240,13 @@ def _demand(condition: object, message: str) -> None:
         raise _Damage(message)
 
 
+def _grouped(content: dict[str, Json]) -> dict[str, Json]:
+    """Return the content of a file of the oldest version as it is now."""
+    content = {RENAMED.get(name, name): part for name, part in content.items()}
+    groups = {"columns": ModelColumns, "edge_evidence": EdgeEvidence}
+    return content | {group: {k: content[k] for k in _hints(kind) if k in content} for group, kind in groups.items()}
+
+
 class _Content:
     """The entries of an archive, and the parts that its JSON describes."""
 
@@ -249,12 +259,15 @@ class _Content:
         self.json = json.loads(archive.read(CONTENT))
         _demand(isinstance(self.json, dict) and self.json.get("format") == FORMAT, f"{CONTENT} is not that of a model")
         version = self.json.get("version")
-        _demand(version == VERSION, f"it has version {version!r} of the format, not {VERSION}; use another icdh")
+        known = type(version) is int and MIN_VERSION <= version <= VERSION
+        _demand(known, f"it has version {version!r} of the format, not {MIN_VERSION} or {VERSION}; use another icdh")
+        if version == MIN_VERSION:
+            self.json = _grouped(self.json)
 
-    def model(self, kind: type["StructuralModel"]) -> "StructuralModel":
+    def model(self, kind: type[Model]) -> Model:
         """Return the model."""
-        names = self.value(self.json["names"], list[Hashable], "names", 0)
-        model: StructuralModel = self.value(self.json, kind, "model", len(names))
+        names = self.value(self.json["columns"]["names"], list[Hashable], "names", 0)
+        model: Model = self.value(self.json, kind, "model", len(names))
         _check_model(model)
         return model
 
@@ -313,39 +326,40 @@ class _Content:
         return values
 
 
-def _check_model(model: "StructuralModel") -> None:
+def _check_model(model: CausalModel) -> None:
     """Demand that the parts of a model go together: what compiled code reads must be there."""
-    N, absent = len(model.names), model.adjacency == 0.0
+    columns, N, absent = model.columns, len(model.names), model.adjacency == 0.0
     _demand(0 < N == len(set(model.names)), "names do not name variables")
     _demand(len(model.conditionals) == N, f"there are not {N} conditionals")
-    transforms = model.scaling.transforms
-    scales = [*model.scaling.scale.tolist(), *(transform.scale for transform in transforms.values())]
+    transforms = columns.scaling.transforms
+    scales = [*columns.scaling.scale.tolist(), *(transform.scale for transform in transforms.values())]
     _demand(min(scales) > 0.0 and all(0 <= n < N for n in transforms), "a scale is not positive")
     _demand({of.transform.kind for of in transforms.values()} <= {*TRANSFORMS}, "no such transform is known")
     graphs.causal_order(model.adjacency)
-    shares = np.zeros(0) if model.edge_probability is None else model.edge_probability
+    evidence = model.edge_evidence
+    shares = np.zeros(0) if evidence.probability is None else evidence.probability
     _demand(((shares >= 0.0) & (shares <= 1.0)).all(), "edge_probability does not hold probabilities")
-    for loss in (getattr(model, name) for name in LOSSES):
+    for loss in (getattr(evidence, name) for name in LOSSES):
         _demand(loss is None or np.isnan(loss[absent]).all(), "losses are not those of edges")
-    of_columns = model.kinds is None or (len(model.kinds) == N and {*model.kinds} <= {*KINDS})
+    of_columns = columns.kinds is None or (len(columns.kinds) == N and {*columns.kinds} <= {*KINDS})
     _demand(of_columns, "kinds are not those of columns")
-    _demand(model.column_transform in TRANSFORMS, "no such transform of columns is known")
-    _demand(model.frame in ("", *LIBRARIES), "frame is no library of tables")
+    _demand(columns.transform in TRANSFORMS, "no such transform of columns is known")
+    _demand(columns.frame in ("", *LIBRARIES), "frame is no library of tables")
     _demand(
-        all(0 <= n < N for n in (*model.categories, *model.levels, *model.masses, *model.grids)),
+        all(0 <= n < N for n in (*columns.categories, *columns.levels, *columns.masses, *columns.grids)),
         "labels are not those of variables",
     )
-    for known in model.categories.values():
+    for known in columns.categories.values():
         n_different = len({*known.labels, *known.unseen})
         _demand(0 < len(known.labels) <= MOST_LABELS, "labels are too few or too many")
         _demand(n_different == len(known.labels + known.unseen), "labels repeat")
-    for grid in model.grids.values():
+    for grid in columns.grids.values():
         _demand(grid.step > 0 and 0 <= grid.digits <= MOST_DIGITS, "a grid has no steps")
         _demand((np.diff(grid.observed) > 0.0).all(), "numbers of a grid do not ascend")
-    for levels in model.levels.values():
+    for levels in columns.levels.values():
         ascend = 1 < levels.size <= MOST_LABELS and (np.diff(levels) > 0.0).all()
         _demand(ascend, "levels do not ascend")
-    n_labels = {n: len(known.labels) for n, known in model.categories.items() if not known.ordered}
+    n_labels = {n: len(known.labels) for n, known in columns.categories.items() if not known.ordered}
     for n, part in enumerate(model.conditionals):
         _check_part(part, model, n, n_labels)
     children = [child for cause in model.hidden_causes for child in cause.children]
@@ -356,12 +370,12 @@ def _check_model(model: "StructuralModel") -> None:
     _demand(all(size == n_loadings > 0 for size, n_loadings in sizes), "loadings are not those of children")
 
 
-def _check_part(part: Conditional, model: "StructuralModel", n: int, n_labels: dict[int, int]) -> None:
+def _check_part(part: Conditional, model: CausalModel, n: int, n_labels: dict[int, int]) -> None:
     """Demand that the fields of the distribution of variable ``n`` go together, and with the labels of variables."""
     known = ((part.inputs >= 0) & (part.inputs < len(model.names))).all() and np.unique(part.inputs).size
     _demand(known == part.inputs.size, "inputs are not variables")
     faults = chain(
-        part.law.faults(n_labels.get(n, 0), model.levels.get(n)),
+        part.law.faults(n_labels.get(n, 0), model.columns.levels.get(n)),
         part.predictor.faults(part.law, [n_labels.get(int(k), 1) for k in part.inputs]),
     )
     for fault in faults:

@@ -1,19 +1,9 @@
-"""The structural model that every estimator learns.
-
-For every variable of a DAG there is a distribution given its causes,
-
-    Z_n = mean_n(Z) + scale_n(Z) E_n,
-
-on scaled data; the E_n are independent, standard normal or of another density of mean zero. Scaled data are
-``(X - offset) / scale`` or a transform of these, see `icdh._table.table.Scaling`.
-A variable of labels, or of few ordered levels, has a probability for each of them given its causes instead.
-"""
+"""The structural model that every estimator learns."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,19 +12,15 @@ from icdh import graphs
 from icdh._model import effects as interventional
 from icdh._model import export
 from icdh._model import hidden as hidden_common
-from icdh._model.hidden import HiddenCause, is_confounded
-from icdh._node_model.law import SAME, Conditional
-from icdh._table.categories import Categories
+from icdh._model.causal import CausalModel, number_at
+from icdh._model.hidden import is_confounded
 from icdh._table.frames import frame_of, index_of
-from icdh._table.kinds import Grid, nearest
-from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
-from icdh._utils.arrays import ByColumn, Floats, Foreign, Mask, Observations, RandomState, TableLike
+from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState, TableLike
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
 from icdh._utils.density import mean_of_counted
-from icdh._utils.labels import listed, plural, variable_index
+from icdh._utils.labels import variable_index
 from icdh._utils.result import preformatted
 from icdh._utils.shell import shell
-from icdh.exceptions import DataWarning, option, warn
 
 if TYPE_CHECKING:
     import networkx
@@ -42,16 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUM_ROUNDING = 1e-9  # by which a sum of weights may exceed one
-
-
-class About(TypedDict, total=False):
-    """How a model was made."""
-
-    estimator: str
-    n_observations: int
-    parameters: dict[str, str]
-    versions: dict[str, str]
-    weight_unit: str
 
 
 class FittedEdge(NamedTuple):
@@ -77,13 +53,8 @@ class FittedEdge(NamedTuple):
     spread_loss: float | None
 
 
-def number_at(values: Floats | None, edge: tuple[int, int]) -> float | None:
-    """Return what is known of an edge, from a matrix; None if that is no finite number."""
-    return None if values is None or not np.isfinite(values[edge]) else float(values[edge])
-
-
 @dataclass(frozen=True)
-class StructuralModel:
+class StructuralModel(CausalModel):
     """A DAG and the distribution of every variable given its causes.
 
     Wherever a method takes a variable, that is a name or an index. A table that a method returns is of the kind that
@@ -91,50 +62,20 @@ class StructuralModel:
 
     Attributes
     ----------
-    names : list of str
-        The labels of the N variables.
-    named : bool
-        Whether the data that the model was learned from had labels.
-    scaling : Scaling
-        The conditionals are about scaled data.
+    columns : ModelColumns
+        The N variables as columns of a table.
     adjacency : ndarray, shape (N, N)
         The DAG; ``adjacency[i, j] != 0`` means i -> j.
     conditionals : sequence of Conditional
-        One a variable. They may depend on more than the causes, weakly; see `sample`.
-    centre : ndarray, shape (N,)
-        The mean of the scaled data that the model was learned from; of labels the most frequent one.
-    frame : str
-        The library whose table the data came in, "pandas", "polars" or "pyarrow"; empty if it was an array.
-    categories : dict of int to Categories
-        The labels of the variables that have labels.
-    levels : dict of int to ndarray
-        The values, in ascending order and in their units, of the variables that take few.
-    masses : dict of int to ndarray
-        The values, in their units, that have a probability of their own beside a density.
-    grids : dict of int to Grid
-        The grids, in their units, of the numbers that are recorded on one.
+        One a variable, about scaled data. They may depend on more than the causes, weakly; see
+        `icdh.StructuralModel.sample`.
+    hidden_causes : tuple of HiddenCause
+        The hidden common causes that were found.
+    edge_evidence : EdgeEvidence
+        What speaks for its edges.
     about : dict
         How the model was made: ``estimator``, ``parameters``, ``n_observations``, ``versions``, all of it text and
         numbers. Empty if unknown.
-    edge_probability : ndarray, shape (N, N), or None
-        The probability of every edge, if it was given: see `with_edge_probability`.
-    direction_loss : ndarray, shape (N, N), or None
-        The nats lost by reversing each edge, if they were computed: see `icdh.uncertainty.direction_loss`.
-    hidden_loss : ndarray, shape (N, N), or None
-        The nats lost if each edge is a hidden common cause, likewise: see `icdh.uncertainty.hidden_loss`.
-    mean_loss, spread_loss : ndarray, shape (N, N), or None
-        The nats lost if a cause is left out of the mean of its effect alone, or of its spread alone; NaN where there is
-        no edge, or the effect is no number. None if nobody weighed them.
-    settled : ndarray, shape (N, N), or None
-        1.0 where knowledge settled the direction of an edge: it was required, or its reverse forbidden.
-    kinds : list of str, or None
-        The kinds of columns that a search saw; None where nothing looked at kinds.
-    column_transform : str
-        The transform under which it looked for the graph.
-    observed_range : ndarray, shape (2, N), or None
-        The smallest and the largest value of every variable in the table that the model was learned from.
-    hidden_causes : tuple of HiddenCause
-        The hidden common causes that were found.
 
     Examples
     --------
@@ -149,71 +90,6 @@ class StructuralModel:
     >>> round(float(model.sample(5000, do={"x0": 1.0}, random_state=0)[:, 1].mean()), 1)
     1.5
     """
-
-    names: list[Hashable]
-    named: bool
-    scaling: Scaling
-    adjacency: Floats
-    conditionals: Sequence[Conditional]
-    centre: Floats
-    frame: str = ""
-    about: About = field(default_factory=About)
-    edge_probability: Floats | None = None
-    direction_loss: Floats | None = None
-    hidden_loss: Floats | None = None
-    mean_loss: Floats | None = None
-    spread_loss: Floats | None = None
-    settled: Floats | None = None
-    categories: dict[int, Categories] = field(default_factory=dict)
-    levels: dict[int, Floats] = field(default_factory=dict)
-    masses: dict[int, Floats] = field(default_factory=dict)
-    grids: dict[int, Grid] = field(default_factory=dict)
-    kinds: list[str] | None = None
-    column_transform: str = "none"
-    observed_range: Floats | None = None
-    hidden_causes: tuple[HiddenCause, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        table: Table,
-        scaling: Scaling,
-        adjacency: Floats,
-        conditionals: Sequence[Conditional],
-        levels: Mapping[int, Floats] | None = None,
-        masses: Mapping[int, Floats] | None = None,
-    ) -> "StructuralModel":
-        """Return the model learned from a table.
-
-        Parameters
-        ----------
-        table : Table
-            What it was learned from.
-        scaling : Scaling
-            That of the table.
-        adjacency : ndarray, shape (N, N)
-            The DAG.
-        conditionals : sequence of Conditional
-            One a variable.
-        levels, masses : mapping of int to ndarray, optional
-            The values of the variables that take few, and those that have a probability beside a density.
-        """
-        centre = scaling.apply(table.values.mean(axis=1, keepdims=True))[:, 0]
-        centre[table.unordered] = 0.0
-        return cls(
-            table.names,
-            table.named,
-            scaling,
-            adjacency,
-            conditionals,
-            centre,
-            frame=table.frame,
-            about={"n_observations": table.n_observations},
-            categories=table.categories,
-            levels=dict(levels or {}),
-            masses=dict(masses or {}),
-            observed_range=np.array([table.values.min(axis=1), table.values.max(axis=1)]),
-        )
 
     def with_edge_probability(self, edge_probability: ArrayLike) -> "StructuralModel":
         """Return the model with the probability of every edge, which summary and report show and `save` keeps.
@@ -234,129 +110,18 @@ class StructuralModel:
             raise ValueError(f"edge_probability must have shape {self.adjacency.shape}; got {probability.shape}")
         if not ((probability >= 0.0) & (probability <= 1.0 + SUM_ROUNDING)).all():
             raise ValueError("edge_probability must hold probabilities, numbers from 0 to 1")
-        return replace(self, edge_probability=np.minimum(probability, 1.0))
+        return replace(self, edge_evidence=replace(self.edge_evidence, probability=np.minimum(probability, 1.0)))
 
-    def causal_order(self) -> list[int]:
-        """Return the variables, causes before effects."""
-        return graphs.causal_order(self.adjacency)
-
-    def scaled(self, X: TableLike) -> Floats:
-        """Return scaled observations, one variable a row, shape (N, M).
+    def with_losses(self, direction_loss: Floats, hidden_loss: Floats) -> "StructuralModel":
+        """Return the model with the nats lost by reversing each edge, and if it is a hidden cause.
 
         Parameters
         ----------
-        X : array_like or DataFrame, shape (M, N)
-            Observations of the model's variables, in their order.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If these are not the variables of the model, or anything but finite numbers.
+        direction_loss, hidden_loss : ndarray, shape (N, N)
+            As of `icdh.uncertainty.direction_loss` and `icdh.uncertainty.hidden_loss`.
         """
-        return self._scaled(self.as_table(X))
-
-    def as_table(self, X: TableLike) -> Table:
-        """Return observations of the model's variables, checked, in the units of X; parameters as of `scaled`."""
-        table = Table.of(X, min_rows=1, known=self.categories)
-        if table.n_variables != len(self.names):
-            raise ValueError(
-                f"{option('X')} has {table.n_variables} features, but {type(self).__name__} is expecting "
-                f"{len(self.names)} features as input: pass the columns that fit saw"
-            )
-        if table.named and self.named and table.names != self.names:
-            at = next(i for i, name in enumerate(self.names) if table.names[i] != name)
-            raise ValueError(
-                f"column {at} of {option('X')} is {table.names[at]!r} where fit saw {self.names[at]!r}; "
-                "pass the same columns in the same order, X[model.feature_names_in_]"
-            )
-        return table
-
-    def _scaled(self, table: Table) -> Floats:
-        with np.errstate(over="ignore"):
-            values = self.scaling.apply(table.values)
-        largest = np.abs(values).max(axis=1)
-        if largest.max() > LARGEST_SCALED_VALUE:
-            far = [table.names[n] for n in np.flatnonzero(largest > LARGEST_SCALED_VALUE)]
-            names = f"{plural(far, 'column')} {listed(map(repr, far))} of X"
-            raise ValueError(f"{names}: values far beyond those that fit saw; check the units")
-        return values
-
-    def in_units(self, variable: int, scaled: Floats) -> Floats:
-        """Return natural values of a variable in its units, shape (M,), on its grid, or among its levels.
-
-        Parameters
-        ----------
-        variable : int
-            The variable.
-        scaled : ndarray, shape (M,)
-            Its scaled values.
-        """
-        values = self.scaling.undo(scaled, variable)
-        if variable in self.grids:
-            values = self.grids[variable].nearest(values)
-        for mass in self.masses.get(variable, ()):
-            values[np.abs(scaled - self.scaling.apply(mass, variable)) <= SAME] = mass
-        if self.conditionals[variable].law.whole:
-            values = np.rint(values)
-        levels = self.levels.get(variable)
-        return values + 0.0 if levels is None else levels[nearest(levels, values)]  # no negative zero
-
-    def scaled_variable(self, variable: int, values: Floats) -> Floats:
-        """Return the scaled values that an intervention set for a variable; both of shape (M,).
-
-        Parameters
-        ----------
-        variable : int
-            The variable.
-        values : ndarray, shape (M,)
-            In its units.
-
-        Raises
-        ------
-        ValueError
-            If the values are far beyond those of the table that was fitted.
-        """
-        with np.errstate(over="ignore"):
-            scaled = self.scaling.apply(values, variable)
-        if np.abs(scaled).max() > LARGEST_SCALED_VALUE:
-            raise ValueError(f"do sets {self.names[variable]!r} to values far beyond those that fit saw; check units")
-        return scaled
-
-    def moments(self, node: int, values: Floats) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation of one variable in its units, each of shape (M,), at scaled observations.
-
-        Of labels these are the most probable one, and the total probability of the others.
-
-        Parameters
-        ----------
-        node : int
-            The variable.
-        values : ndarray, shape (N, M)
-            Scaled observations.
-        """
-        conditional = self.conditionals[node]
-        if node in self.scaling.transforms:
-            undo = partial(self.scaling.undo, variable=node)
-            return conditional.law.moments_of(undo, conditional.outputs(values))
-        mean, deviation = conditional.mean_and_scale(values)
-        return self.scaling.undo(mean, node), deviation * self.scaling.scale[node]
-
-    def others_held(self, node: int, values: Floats) -> Floats:
-        """Return scaled observations with the inputs of a conditional that are not causes held at their means.
-
-        Parameters
-        ----------
-        node : int
-            The variable that the conditional is of.
-        values : ndarray, shape (N, M)
-            Scaled observations.
-        """
-        inputs = self.conditionals[node].inputs
-        others = inputs[self.adjacency[inputs, node] == 0]
-        if others.size:
-            values = values.copy()
-            values[others] = self.centre[others, np.newaxis]
-        return values
+        known = replace(self.edge_evidence, direction_loss=direction_loss, hidden_loss=hidden_loss)
+        return replace(self, edge_evidence=known)
 
     def predict(self, X: TableLike) -> Observations:
         """Return the mean of every variable given its causes.
@@ -380,7 +145,7 @@ class StructuralModel:
             If X does not have the columns of ``fit`` or holds anything but finite numbers.
         """
         values = self.scaled(X)
-        return self._given_back(np.array([self.moments(node, values)[0] for node in range(len(values))]), X)
+        return self.columns.observations(np.array([self.moments(node, values)[0] for node in range(len(values))]), X)
 
     def predict_scale(self, X: TableLike) -> Observations:
         """Return the standard deviation of every variable given its causes, in the units of X.
@@ -390,7 +155,7 @@ class StructuralModel:
         """
         values = self.scaled(X)
         spread = np.array([self.moments(node, values)[1] for node in range(len(values))])
-        return self._given_back(spread, X, of_labels=False)
+        return self.columns.observations(spread, X, of_labels=False)
 
     def residuals(self, X: TableLike) -> Observations:
         """Return the standardised residuals, (X - mean) / standard deviation: standard normal if the model holds.
@@ -398,11 +163,7 @@ class StructuralModel:
         For a categorical variable, the surprise -log P is standardised: mean 0 and variance 1 if the model holds.
         Parameters, shape of the result and errors are those of `predict`.
         """
-        return self._given_back(self.standardised_residuals(self.scaled(X)), X, of_labels=False)
-
-    def standardised_residuals(self, values: Floats) -> Floats:
-        """Return the residuals of scaled observations ``values``, both of shape (N, M)."""
-        return np.array([given.standardised(values[n], values) for n, given in enumerate(self.conditionals)])
+        return self.columns.observations(self.standardised_residuals(self.scaled(X)), X, of_labels=False)
 
     def probabilities(self, variable: Hashable, X: TableLike) -> Observations:
         """Return the probabilities of the labels, or levels, of a variable given its causes.
@@ -430,12 +191,12 @@ class StructuralModel:
         if log_p is None:
             raise ValueError(f"{self.names[node]!r} has no labels; predict gives its mean, predict_scale its spread")
         probabilities = np.exp(log_p)
-        if not self.frame:
+        if not self.columns.frame:
             return probabilities.T
-        known, levels = self.categories.get(node), self.levels.get(node, np.arange(len(probabilities)))
+        known, levels = self.columns.categories.get(node), self.columns.levels.get(node, np.arange(len(probabilities)))
         labels = (levels if known is None else known.decoded(levels)).tolist()
-        columns = labels if self.frame == "pandas" else map(str, labels)
-        return frame_of(self.frame, dict(zip(columns, probabilities, strict=True)), index_of(X))
+        columns = labels if self.columns.frame == "pandas" else map(str, labels)
+        return frame_of(self.columns.frame, dict(zip(columns, probabilities, strict=True)), index_of(X))
 
     def score(self, X: TableLike, y: None = None) -> float:
         """Return the log-likelihood: mean over observations, sum over variables.
@@ -460,7 +221,7 @@ class StructuralModel:
         """
         values = self.scaled(X)
         dense = np.array([given.law.has_density(values[n]).mean() for n, given in enumerate(self.conditionals)])
-        return -self.nll(values) - float((dense * np.log(self.scaling.scale)).sum())
+        return -self.nll(values) - float((dense * np.log(self.columns.scaling.scale)).sum())
 
     def nll(self, values: Floats, rows: Mask | None = None) -> float:
         """Return the negative log-likelihood of scaled observations, shape (N, M), as a density before transforms.
@@ -472,31 +233,15 @@ class StructuralModel:
         rows : ndarray of bool, shape (N, M), optional
             The observations that count for each variable; by default all.
         """
-        total = sum(float(part.nll.mean()) for part in hidden_common.parts(self, values))
+        scaling, total = self.columns.scaling, sum(float(part.nll.mean()) for part in hidden_common.parts(self, values))
         for n, conditional in enumerate(self.conditionals):  # one by one: long tables need little more memory
             if is_confounded(conditional):
                 continue
             nats = -conditional.log_density(values[n], values)
-            if n in self.scaling.transforms:
-                nats -= np.where(conditional.law.has_density(values[n]), self.scaling.log_slope(values[n], n), 0.0)
+            if n in scaling.transforms:
+                nats -= np.where(conditional.law.has_density(values[n]), scaling.log_slope(values[n], n), 0.0)
             total += mean_of_counted(nats, None if rows is None else rows[n])
         return total
-
-    def _given_back(self, values: Floats, X: TableLike = None, of_labels: bool = True) -> Observations:
-        """Return values, one variable a row, as observations in rows, in the kind of table that fit saw."""
-        labels = {n: known.nearest(values[n]) for n, known in self.categories.items()} if of_labels else {}
-        if self.frame:
-            columns: dict[Hashable, np.ndarray] = {
-                name: labels[n] if n in labels else values[n] for n, name in enumerate(self.names)
-            }
-            ordered = {self.names[n]: self.categories[n] for n in labels if self.categories[n].ordered}
-            return frame_of(self.frame, columns, index_of(X), ordered)
-        table = np.ascontiguousarray(values.T)
-        if any(self.categories[n].of_text for n in labels):
-            table = table.astype(object)
-        for n, cells in labels.items():
-            table[:, n] = cells
-        return table
 
     def sample(
         self, n_samples: int = 1, random_state: RandomState = None, *, do: ByColumn[object] | None = None
@@ -532,62 +277,7 @@ class StructuralModel:
         """
         Number(1, integer=True).check("n_samples", n_samples)
         rows = interventional.drawn(self, n_samples, random_generator(random_state))
-        return self._given_back(interventional.under(self, rows, do, self.as_numbers))
-
-    def as_numbers(self, node: int, action: object, said: str) -> Foreign:
-        """Return what an intervention sets a variable to as numbers or codes of labels; of a function, one that does.
-
-        Parameters
-        ----------
-        node : int
-            The variable.
-        action : float, str, array_like or callable
-            As in `sample`.
-        said : str
-            What messages call it.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If these are no numbers, or an unknown label, or if labels are changed by a function; if one of few values
-            is set to another value.
-
-        Warns
-        -----
-        DataWarning
-            If a number is far from all that the model was learned from.
-        """
-        known = self.categories.get(node)
-        if known is not None and known.reads(action):
-            if callable(action):
-                raise TypeError(f"{said} changes labels by a function; set the variable to {known.labels[0]!r}, ...")
-            labels = np.asarray(action, dtype=object)
-            codes = known.encoded(list(labels.ravel()), said)
-            return codes if labels.ndim else codes[0]
-        if callable(action):
-            return lambda natural: self.as_numbers(node, action(natural), f"the result of {said}")
-        values = as_float(np.asarray(action), said)
-        if values.size and np.isfinite(values).all():
-            self._check_possible(node, values, said)
-        return values
-
-    def _check_possible(self, node: int, values: Floats, said: str) -> None:
-        """Raise ValueError if a variable of few values is set to another; warn if a number is far from all observed."""
-        levels, column = self.levels.get(node), repr(self.names[node])
-        if levels is not None:
-            strange = np.ravel(np.abs(values - levels[nearest(levels, values)]) > SUM_ROUNDING * np.ptp(levels))
-            if strange.any():
-                value, known = np.ravel(values)[int(np.argmax(strange))], listed(f"{level:g}" for level in levels)
-                raise ValueError(f"{said} is {value:g}, but column {column} holds {known} alone")
-        elif self.observed_range is not None:
-            low, high = self.observed_range[:, node]
-            if np.min(values) < 2.0 * low - high or np.max(values) > 2.0 * high - low:
-                farthest = np.min(values) if np.min(values) < 2.0 * low - high else np.max(values)
-                warn(
-                    f"{said} is {farthest:g}, far from the rows of column {column}, {low:g} to {high:g}: what follows "
-                    "is extrapolation",
-                    DataWarning,
-                )
+        return self.columns.observations(interventional.under(self, rows, do, self.columns.as_numbers))
 
     def counterfactual(self, X: TableLike, do: ByColumn[object]) -> Observations:
         """Return the counterfactual of observed rows under an intervention: abduction, action, prediction.
@@ -626,11 +316,11 @@ class StructuralModel:
         >>> np.array_equal(model.counterfactual(X, do={"x1": 0.0})[:, 0], X[:, 0])
         True
         """
-        table = self.as_table(X)
+        table = self.columns.as_table(X)
         for key, values in do.items() if isinstance(do, Mapping) else ():
             check_same_rows(X, values, f"do[{key!r}]")
-        rows = interventional.abducted(self, table.values, self._scaled(table))
-        return self._given_back(interventional.under(self, rows, do, self.as_numbers), X)
+        rows = interventional.abducted(self, table.values, self.columns.scaled(table))
+        return self.columns.observations(interventional.under(self, rows, do, self.columns.as_numbers), X)
 
     hidden_values = hidden_common.hidden_values
     bidirected_edges = hidden_common.bidirected_edges
@@ -647,8 +337,8 @@ class StructuralModel:
                 self.names[i],
                 self.names[j],
                 float(self.adjacency[i, j]),
-                number_at(self.mean_loss, (i, j)),
-                number_at(self.spread_loss, (i, j)),
+                number_at(self.edge_evidence.mean_loss, (i, j)),
+                number_at(self.edge_evidence.spread_loss, (i, j)),
             )
             for i, j in graphs.strongest_first(self.adjacency)
         ]

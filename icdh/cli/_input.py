@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel, load
 from icdh._table.experiments import Interventions, Shift
 from icdh._table.table import Table
@@ -116,7 +117,7 @@ def succeeds(write: Callable[..., None], path: str | None, *arguments: object, *
 def do_of(actions: Actions, model: StructuralModel) -> dict[Hashable, object]:
     """Return the intervention on variables of a model that the options describe."""
     do: dict[Hashable, object] = {}
-    by_text = {str(name): name for name in model.names}
+    columns, by_text = model.columns, {str(name): name for name in model.names}
     for option, texts in (("--do", actions.do), ("--shift", actions.shift)):
         for text in texts:
             name, equals, value = text.rpartition("=")
@@ -125,11 +126,11 @@ def do_of(actions: Actions, model: StructuralModel) -> dict[Hashable, object]:
             node = by_text.get(name, name)
             if node in do:
                 raise ValueError(f"the variable {node!r} is given to --do or --shift twice; keep one")
-            do[node] = Shift(_number(option, value)) if option == "--shift" else cell_of(model, node, value, option)
+            do[node] = Shift(_number(option, value)) if option == "--shift" else cell_of(columns, node, value, option)
     return do
 
 
-def cell_of(of: StructuralModel | Table, name: Hashable, text: str, option: str) -> float | str:
+def cell_of(of: ModelColumns | Table, name: Hashable, text: str, option: str) -> float | str:
     """Return a value of a variable that an option holds: one of its labels, or a number."""
     known = of.categories.get(variable_index(name, of.names, option))
     if known is None:
@@ -222,7 +223,7 @@ def read_input(command: Command, model: StructuralModel | None = None) -> Input:
         categorical = [name for name, kind in command.kinds if kind == "categorical"]
     if model is not None:
         columns = [str(name) for name in model.names]
-        categorical = [columns[n] for n, labels in model.categories.items() if labels.of_text] or None
+        categorical = [columns[n] for n, labels in model.columns.categories.items() if labels.of_text] or None
     roles = {"condition_column": command.condition_column, "group_column": command.group_column}
     roles |= {f"{WITHIN}{column}": column for column in command.within}
     labels = {role: column for role, column in roles.items() if column is not None}  # columns that are no variables

@@ -106,13 +106,13 @@ def _about_search(model: Learned, records: Sequence[EdgeCheck]) -> str:
 
 def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> str:
     """Return a line about the rows that strengths are counted in, if not in all as they are."""
-    from icdh._estimators.graph_search import TUNING
+    from icdh._estimators.graph_search import SIZES
 
     n_rows = model.model_.about.get("n_observations", 0)
     if not records or not isinstance(model, HNMSearch) or model.hidden_causes_:
         return ""
     found = model.found_graph()
-    if n_rows <= TUNING.long_table:
+    if n_rows <= SIZES.long_table:
         worth = found.scores.families.worth
         if worth is None:
             return ""
@@ -120,7 +120,7 @@ def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> str:
         return f"rows depend on one another: effective sample size down to {size:.0f} of {n_rows}"
     decided = listed(repr(model.model_.names[k]) for k in found.table.order[sorted(found.decided)])
     but = f", of edges to {decided} in those of all" if decided else ""
-    return f"strengths are in nats of {TUNING.subsample:,} of {n_rows:,} rows{but}"
+    return f"strengths are in nats of {SIZES.subsample:,} of {n_rows:,} rows{but}"
 
 
 def _head(model: Learned, n_edges: int) -> str:

@@ -417,7 +417,7 @@ class KnowledgeOptions:
     """What is known before any data."""
 
     title: ClassVar[str] = "knowledge"
-    knowledge: str | None = read("file of background knowledge: .toml, .json, or Tetrad's format")
+    knowledge: str | None = read("file of background knowledge: .toml or .json")
     forbid: Sequence[list[str]] = repeated(
         "CAUSE,EFFECT", f"an edge that must not be in the graph, {PATTERNS}", type=_edge
     )
@@ -438,7 +438,9 @@ class KnowledgeOptions:
 Learned: TypeAlias = HNMSearch | ICDH
 METHODS: dict[str, type[Learned]] = {"search": HNMSearch, "icdh": ICDH}
 DEFAULTS = {method: kind().get_params() for method, kind in METHODS.items()}
-CONSTRAINTS = constraints_of(ICDH) | constraints_of(HNMSearch)
+CONSTRAINTS = constraints_of(ICDH)
+# Of two constraints of the same name, the one that allows more words.
+CONSTRAINTS |= {name: max(CONSTRAINTS.get(name, own), own) for name, own in constraints_of(HNMSearch).items()}
 PARAMETERS = [name for name in CONSTRAINTS if name != "missing"]  # that are options of their own
 
 

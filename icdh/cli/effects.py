@@ -60,7 +60,7 @@ def _model(command: "Effects") -> StructuralModel:
     """Return the saved model, or one that is fitted to the table."""
     saved = command.data if is_model(command.data) else command.model
     model: StructuralModel = _fitted(command, read_input(command)).model_ if saved is None else loaded(saved)
-    return replace(model, names=[str(name) for name in model.names])
+    return replace(model, columns=replace(model.columns, names=[str(name) for name in model.names]))
 
 
 def _fitted(command: "Effects", rows: Input) -> options.Learned:
@@ -119,7 +119,7 @@ def _answer(command: "Effects") -> "Effect":
         )
 
 
-def _contrast(command: "Effects", of: StructuralModel | Table) -> list[float | str] | None:
+def _contrast(command: "Effects", of: Table) -> list[float | str] | None:
     """Return what the cause is set from and to, None if nobody says; ``of`` has names and categories."""
     if command.contrast is None:
         return None
@@ -129,7 +129,7 @@ def _contrast(command: "Effects", of: StructuralModel | Table) -> list[float | s
 
 def _curve(command: "Effects", model: StructuralModel) -> list[dict[str, object]]:
     """Return the effect at every value, drawn if that was asked for."""
-    values = [cell_of(model, command.cause, text, "--values") for text in command.values]
+    values = [cell_of(model.columns, command.cause, text, "--values") for text in command.values]
     answer = model.average_effect(command.cause, command.effect, values, random_state=command.seed)
     if command.plot:
         save_figure(command.plot, answer.plot())

@@ -34,7 +34,6 @@ class Evaluate(TextFormat, Command):
     estimated: str = read("estimated graph: adjacency matrix, edge list or .json", "the estimated graph")
     truth: str = read("true graph, in the same formats", "the true graph")
     threshold: float = number(0.0, "edges of smaller weight are left out")
-    probabilities: bool = flag("the weights are probabilities: print their calibration")
     json: bool = flag("print one JSON object")
 
     def run(self) -> None:
@@ -46,6 +45,6 @@ class Evaluate(TextFormat, Command):
         read = partial(graph_from_text, delimiter=self.delimiter, decimal=self.decimal or ".")
         names = _names(*(read(*file)[1] for file in files))
         estimated, truth = (read(*file, names)[0] for file in files)
-        metrics = evaluate(estimated, truth, threshold=self.threshold, probabilities=self.probabilities)
+        metrics = evaluate(estimated, truth, threshold=self.threshold)
         rows = [(name, _text(value)) for name, value in metrics.items()]
         print(json.dumps(metrics, indent=2) if self.json else "\n".join(aligned(rows)))

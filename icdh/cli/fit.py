@@ -1,6 +1,6 @@
 """``icdh fit``: learn a graph from a table, print it, write it, draw it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -108,7 +108,7 @@ def _with_directions(command: "Fit", model: Learned, ensemble: "GraphEnsemble | 
         loss = getattr(ensemble, "direction_loss", None)
         loss = direction_loss(model, clock=clock) if loss is None else loss
         clock.stage = "hidden common causes"
-        return replace(fitted, direction_loss=loss, hidden_loss=hidden_loss(model, clock=clock))
+        return fitted.with_losses(loss, hidden_loss(model, clock=clock))
 
 
 def _write(command: "Fit", fitted: StructuralModel, records: list[EdgeCheck], truth: Floats | None) -> bool:

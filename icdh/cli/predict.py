@@ -19,8 +19,8 @@ def _filled(model: StructuralModel, rows: LabelledTable) -> LabelledTable:
     if not rows.gaps.any():
         return rows
     values = rows.values.astype(object)
-    for n, usual in enumerate(model.scaling.offset):
-        values[rows.gaps[:, n], n] = model.categories[n].labels[0] if n in model.categories else usual
+    for n, usual in enumerate(model.columns.scaling.offset):
+        values[rows.gaps[:, n], n] = model.columns.categories[n].labels[0] if n in model.columns.categories else usual
     return LabelledTable(values, rows.columns)
 
 

@@ -41,7 +41,7 @@ def _warn_again(model: StructuralModel, rows: Input) -> None:
     from icdh._estimators.data_warnings import warn_about_fit
     from icdh._table.relations import with_relations
 
-    table = with_relations(model.as_table(rows.table), rows.groups, rows.sequence)
+    table = with_relations(model.columns.as_table(rows.table), rows.groups, rows.sequence)
     table.warn()
     warn_about_fit(model, table)
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -101,7 +100,7 @@ def check(
     if interventions is not None:
         refuse_hidden_causes(fitted, "a check of rows where something was set")
     X, labels = without_groups(X, groups)
-    table = with_relations(fitted.as_table(X), labels, sequence)
+    table = with_relations(fitted.columns.as_table(X), labels, sequence)
     settled = None
     if knowledge is not None:
         settled = Knowledge.of(knowledge).rules(fitted.names).settled
@@ -121,7 +120,7 @@ def check(
     tests = node_tests(residuals, graph, table.unordered)
     nodes = [_node(names, node, tests[node], residuals.of[node], graph[:, node]) for node in sorted(tests)]
     if isinstance(model, HNMSearch) and not fitted.hidden_causes:
-        fitted = replace(fitted, direction_loss=direction_loss(model), hidden_loss=hidden_loss(model))
+        fitted = fitted.with_losses(direction_loss(model), hidden_loss(model))
     edges, unit = sorted(edge_records(fitted, settled), key=lambda edge: edge.doubt), weight_unit(fitted)
     unknown = [(names.index(edge.cause), names.index(edge.effect)) for edge in edges if not edge.known]
     of_arrows = track_record(Marginals.of(table), unknown, names) if unit == "nats" else ""

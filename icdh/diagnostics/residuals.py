@@ -136,13 +136,13 @@ def _places(
     model: StructuralModel, node: int, observed: Floats, law: Law, outputs: Floats, rng: np.random.Generator
 ) -> Floats:
     """Return where observed values, shape (M,), are in their distributions, those of a grid anywhere in their cells."""
-    scaled = model.scaling.apply(observed, node)
+    scaled = model.columns.scaling.apply(observed, node)
     places = law.quantile_residuals(scaled, outputs, rng)
-    if node not in model.grids:
+    if node not in model.columns.grids:
         return places
     low, high = (
-        law.quantile_residuals(model.scaling.apply(end, node), outputs, rng)
-        for end in model.grids[node].cells(observed)
+        law.quantile_residuals(model.columns.scaling.apply(end, node), outputs, rng)
+        for end in model.columns.grids[node].cells(observed)
     )
     return np.where(law.has_density(scaled), low + (high - low) * rng.random(low.size), places)
 

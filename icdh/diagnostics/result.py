@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh import graphs
+from icdh._model.causal import HiddenCause, number_at
 from icdh._model.export import MOST_EDGES, hidden_line, weight_unit
-from icdh._model.hidden import HiddenCause
-from icdh._model.structural import StructuralModel, number_at
+from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Mask
 from icdh._utils.checks import Number
 from icdh._utils.labels import counted, edge_lines, first, printable
@@ -187,11 +187,9 @@ def edge_records(model: StructuralModel, settled: Mask | None = None) -> list[Ed
     settled : ndarray of bool, shape (N, N), optional
         The edges whose direction knowledge settles; by default what the model was learned with.
     """
-    unknown = np.full(model.adjacency.shape, np.nan)
-    loss, probability = (
-        unknown if values is None else values for values in (model.direction_loss, model.edge_probability)
-    )
-    settled_by_model: Mask = np.isinf(loss) if model.settled is None else model.settled != 0.0
+    known, unknown = model.edge_evidence, np.full(model.adjacency.shape, np.nan)
+    loss, probability = (unknown if values is None else values for values in (known.direction_loss, known.probability))
+    settled_by_model: Mask = np.isinf(loss) if known.settled is None else known.settled != 0.0
     given = settled_by_model if settled is None else settled
     has_nats = weight_unit(model) == "nats"
     direction = probability / np.maximum(probability + probability.T, np.finfo(float).tiny)
@@ -200,13 +198,10 @@ def edge_records(model: StructuralModel, settled: Mask | None = None) -> list[Ed
             model.names[i],
             model.names[j],
             float(model.adjacency[i, j]),
-            number_at(loss, (i, j)),
-            number_at(model.hidden_loss, (i, j)),
-            number_at(direction, (i, j)),
-            bool(given[i, j]),
-            has_nats and not given[i, j] and float(model.adjacency[i, j]) < WEAK,
-            number_at(model.mean_loss, (i, j)),
-            number_at(model.spread_loss, (i, j)),
+            probability=number_at(direction, (i, j)),
+            known=bool(given[i, j]),
+            weak=has_nats and not given[i, j] and float(model.adjacency[i, j]) < WEAK,
+            **known.nats((i, j)),
         )
         for i, j in graphs.strongest_first(model.adjacency)
     ]

@@ -447,9 +447,9 @@ def plot_model(
 
 def drawn_weights(model: StructuralModel) -> tuple[Floats, str]:
     """Return the weights that edges are drawn with, shape (N, N), probabilities if there are any, and their unit."""
-    if model.edge_probability is None:
+    if model.edge_evidence.probability is None:
         return model.adjacency, weight_unit(model)
-    return (model.adjacency != 0) * np.maximum(model.edge_probability, 0.02), "probability"
+    return (model.adjacency != 0) * np.maximum(model.edge_evidence.probability, 0.02), "probability"
 
 
 def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Hashable]) -> dict[Edge, EdgeStyle]:

@@ -57,7 +57,7 @@ def findings(
 ) -> dict[str, object]:
     """Return the facts of a report; arguments as in `icdh.StructuralModel.report`."""
     names = [str(name) for name in model.names]
-    table = None if X is None else model.as_table(X)
+    table = None if X is None else model.columns.as_table(X)
     rows = drawn(model, 1000, np.random.default_rng(0)).scaled if X is None else model.scaled(X)
     checked = {} if check is None else {(record.cause, record.effect): record for record in check.edges}
     records = [
@@ -137,9 +137,10 @@ def _edges(
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], 300)).astype(int)]
     unit = "nats" if weight_unit(model) == "nats" else "(weight)"
     edges: list[dict[str, object]] = []
+    probability = model.edge_evidence.probability
     for k, ((i, j), record) in enumerate(zip(graphs.strongest_first(model.adjacency), records, strict=True)):
         warns = {"strength": record.weak, "if turned": record.close, "if hidden": record.replaceable, "": record.marks}
-        chance = "" if model.edge_probability is None else f", probability {model.edge_probability[i, j]:.2f}"
+        chance = "" if probability is None else f", probability {probability[i, j]:.2f}"
         edges.append(
             {
                 "cause": str(record.cause),
@@ -155,9 +156,9 @@ def _edges(
 
 def _curve(model: StructuralModel, rows: Floats, cause: int, effect: int) -> str:
     at, mean, spread = averaged(model, rows, cause, effect)
-    x, y = (model.scaling.undo(rows[node][:250], node) for node in (cause, effect))
+    x, y = (model.columns.scaling.undo(rows[node][:250], node) for node in (cause, effect))
     names = str(model.names[cause]), str(model.names[effect])
-    figure = plot_curve(x, y, model.scaling.undo(at, cause), mean, spread, names)
+    figure = plot_curve(x, y, model.columns.scaling.undo(at, cause), mean, spread, names)
     return svg_of(figure, role="img", **{"aria-label": f"{names[1]} against {names[0]}"})
 
 

@@ -19,7 +19,7 @@ from itertools import chain
 
 import numpy as np
 
-from icdh._estimators.graph_search import FoundGraph, cheap_gains
+from icdh._estimators.graph_search import LearnedGraph, cheap_gains
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._node_model.score import FamilyScore
 from icdh._node_model.screening import TableGains
@@ -102,10 +102,10 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
             losses: Iterable[Loss] = ((edge, nats if nats > MIN_GAIN else 0.0) for edge, nats in exact)
         else:
             decided = found.decided
-            by_few = [edge for edge in edges if edge[1] not in decided]
+            by_subsample = [edge for edge in edges if edge[1] not in decided]
             climber = Climber(scores, rules, model.max_parents)
-            losses = direction_losses(climber, found.by_few or found.graph, by_few, gains)
-            if found.whole is not None and len(by_few) < len(edges):
+            losses = direction_losses(climber, found.by_subsample or found.graph, by_subsample, gains)
+            if found.whole is not None and len(by_subsample) < len(edges):
                 climber = Climber(found.whole, rules, model.max_parents)
                 by_all = [edge for edge in edges if edge[1] in decided]
                 losses = chain(losses, direction_losses(climber, found.graph, by_all))
@@ -114,7 +114,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     return loss
 
 
-def _worth(found: FoundGraph) -> Callable[[int, int], float]:
+def _worth(found: LearnedGraph) -> Callable[[int, int], float]:
     """Return what a nat of an edge is worth where rows depend on one another, as a function of its ends."""
 
     @cache

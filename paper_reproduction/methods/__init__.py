@@ -48,13 +48,13 @@ _GCASTLE = {"packages": ("gcastle", "torch"), "imports": ("castle", "torch")}
 _CAUSAL_LEARN = {"packages": ("causal-learn",), "imports": ("causallearn",)}
 
 METHODS = {
-    "ICDH": Method("icdh_two_phase", {"edge_cost": None}),
+    "ICDH": Method("icdh_two_phase", {"edge_penalty": None}),
     "ICDH (last stage)": Method("icdh_two_phase"),
     "ICDH (as printed)": Method("icdh_two_phase", {"schedule": "paper"}),
     "HNMSearch": Method("hnm_search"),
     "causal_direction": Method("direction"),
-    "NOTEARS-MLP": Method("icdh_two_phase", {"noise": "equal", "edge_cost": None}),
-    "MLP (unequal variances)": Method("icdh_two_phase", {"noise": "unequal", "edge_cost": None}),
+    "NOTEARS-MLP": Method("icdh_two_phase", {"noise": "equal", "edge_penalty": None}),
+    "MLP (unequal variances)": Method("icdh_two_phase", {"noise": "unequal", "edge_penalty": None}),
     "NOTEARS": Method("notears", **_GCASTLE),
     "GOLEM-EV": Method("golem", {"equal_variances": True}),
     "GOLEM-NV": Method("golem", {"equal_variances": False}),

@@ -24,12 +24,12 @@ def model(table):
     return ICDH().fit(table.X)
 
 
-def stage(X, edge_cost=2.0, **network):
+def stage(X, edge_penalty=2.0, **network):
     """Run the stage after one round of two phases, and check that its cost is the score of the network's graph."""
     values = np.ascontiguousarray(X.T)
     two_phases = fit_two_phase(values, random_state=1, max_rounds=1, **network)
-    result = refine_edges(two_phases, problem_of(values, **network), edge_cost=edge_cost)
-    families, scores = families_of(result.weights.adjacency()), scores_of_families(problem_of(values), edge_cost, 0)
+    result = refine_edges(two_phases, problem_of(values, **network), edge_penalty=edge_penalty)
+    families, scores = families_of(result.weights.adjacency()), scores_of_families(problem_of(values), edge_penalty, 0)
     scores.grow(families)
     scores.choose_noise(families)
     scores.polish(families)
@@ -73,7 +73,7 @@ def test_refitted_families_cost_their_likelihood_and_penalties(table, bias):
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 @pytest.mark.filterwarnings("ignore::icdh.exceptions.DataWarning")
 def test_the_stage_finds_as_good_a_graph_in_other_units(table, model, unit):
-    other, alone = (ICDH(edge_cost=edge_cost).fit(unit * table.X) for edge_cost in ("auto", None))
+    other, alone = (ICDH(edge_penalty=edge_penalty).fit(unit * table.X) for edge_penalty in ("auto", None))
     assert other.cost_ == pytest.approx(model.cost_, abs=10.0)
     assert other.nll_ < alone.nll_
 
@@ -82,7 +82,7 @@ def test_edges_of_the_graph_stay_whatever_the_lasso(table):
     values = np.ascontiguousarray(table.X.T)
     two_phases = fit_two_phase(values, random_state=1, max_rounds=1)
     plain, strict = (
-        refine_edges(two_phases, problem_of(values, l1=l1), edge_cost=2.0).weights.adjacency() for l1 in (0.01, 1e4)
+        refine_edges(two_phases, problem_of(values, l1=l1), edge_penalty=2.0).weights.adjacency() for l1 in (0.01, 1e4)
     )
     assert plain.any()
     np.testing.assert_array_equal(strict, plain)
@@ -135,9 +135,9 @@ def test_the_cost_is_that_of_the_graph_found_whatever_is_left_out_later(table, m
     assert model.nll_ == pruned.nll_
 
 
-@pytest.mark.parametrize("edge_cost", ["auto", None])
-def test_thresholds_that_are_not_given_stay(table, model, edge_cost):
-    model = copy.deepcopy(model) if edge_cost == model.edge_cost else ICDH(edge_cost=edge_cost).fit(table.X)
+@pytest.mark.parametrize("edge_penalty", ["auto", None])
+def test_thresholds_that_are_not_given_stay(table, model, edge_penalty):
+    model = copy.deepcopy(model) if edge_penalty == model.edge_penalty else ICDH(edge_penalty=edge_penalty).fit(table.X)
     middle = float(np.median(model.weights_[model.adjacency_matrix_ != 0.0]))
     cut = model.rethreshold(threshold=middle).adjacency_matrix_
     assert 0 < np.count_nonzero(cut) < np.count_nonzero(model.weights_)
@@ -148,7 +148,7 @@ def test_thresholds_that_are_not_given_stay(table, model, edge_cost):
 @pytest.mark.slow
 def test_edges_must_be_worth_their_price(table, model):
     cost = float(np.median(model.edge_strength_[model.adjacency_matrix_ != 0.0]))
-    models = model, ICDH(edge_cost=cost).fit(table.X), ICDH(edge_cost=1e9).fit(table.X)
+    models = model, ICDH(edge_penalty=cost).fit(table.X), ICDH(edge_penalty=1e9).fit(table.X)
     many, some, none = (np.count_nonzero(own.adjacency_matrix_) for own in models)
     assert many > some > none == 0
 
@@ -178,8 +178,8 @@ def test_rows_that_were_set_say_nothing_of_the_causes(table, monkeypatch):
 
 
 def test_a_long_table_is_decided_by_few_rows_and_fitted_to_all(table, monkeypatch):
-    monkeypatch.setattr(graph_search, "TUNING", replace(graph_search.TUNING, subsample=150, long_table=300))
-    some, none = stage(table.X), stage(table.X, edge_cost=1e9)
+    monkeypatch.setattr(graph_search, "SIZES", replace(graph_search.SIZES, subsample=150, long_table=300))
+    some, none = stage(table.X), stage(table.X, edge_penalty=1e9)
     assert nll(table.X, some.weights) < nll(table.X, none.weights)
 
 
@@ -189,7 +189,7 @@ def test_an_interrupt_keeps_the_best_graph_and_says_so(table):
             raise KeyboardInterrupt
 
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model = ICDH(callback=interrupt, edge_cost=1e9).fit(table.X)
+        model = ICDH(callback=interrupt, edge_penalty=1e9).fit(table.X)
     assert (model.interrupted_, model.converged_, len(model.moves_)) == (True, False, 1)
 
 
@@ -200,8 +200,8 @@ def test_restarts_are_judged_by_the_cost_of_their_graphs(table, model):
 
 @pytest.mark.parametrize("price", ["cheap", -1.0, True])
 def test_bad_prices_are_refused(price):
-    with pytest.raises((ValueError, TypeError), match="edge_cost"):
-        ICDH(edge_cost=price).fit(hetero_chain(np.random.default_rng(0), 50))
+    with pytest.raises((ValueError, TypeError), match="edge_penalty"):
+        ICDH(edge_penalty=price).fit(hetero_chain(np.random.default_rng(0), 50))
 
 
 @pytest.mark.parametrize(("variables", "rounds"), [(4, 1), (8, 2)])

@@ -221,7 +221,7 @@ def test_h_tol_is_nothing_to_the_fast_schedule_whose_h_is_zero(table):
 
 def test_rho_max_acts_on_the_fast_schedule_as_well():
     """Where the graph is far from decided when the method gives up, the cycles stay, and the warning says so."""
-    X, method = hetero_chain(np.random.default_rng(0), 200), ICDH(noise="equal", edge_cost=None, random_state=0)
+    X, method = hetero_chain(np.random.default_rng(0), 200), ICDH(noise="equal", edge_penalty=None, random_state=0)
     patient = method.fit(X).history_[0]
     assert patient.rho > 1.0
     assert patient.h == 0.0

@@ -184,7 +184,7 @@ def test_effects_of_labels(model):
     total, means = pd.DataFrame(model.effects(n_samples=500)), {"red": 0.0, "green": 2.0, "blue": -1.0}
     assert set(zip(total["cause"], total["effect"], strict=True)) == {("colour", "y"), ("x", "y"), ("x", "colour")}
     of_colour = total[total["cause"] == "colour"].set_index("contrast")["change"]
-    reference = model.model_.categories[1].labels[0]
+    reference = model.model_.columns.categories[1].labels[0]
     for label in set(means) - {reference}:
         assert of_colour[f"{reference} -> {label}"] == pytest.approx(means[label] - means[reference], abs=0.2)
     risks = total[total["effect"] == "colour"]
@@ -225,13 +225,13 @@ def test_saved_models_keep_their_labels(model, frame, tmp_path):
     again = icdh.load(tmp_path / "m.icdh")
     for ask in (lambda own: own.predict(frame), lambda own: own.sample(20, 1)):
         pd.testing.assert_frame_equal(ask(again), ask(model))
-    assert again.categories == model.model_.categories
+    assert again.columns.categories == model.model_.columns.categories
 
 
 def test_resamples_know_the_labels_of_the_whole_table(frame):
     rare = frame.assign(colour=np.where(np.arange(500) == 7, "grey", frame["colour"]))
     models = icdh.refits(HNMSearch(kinds={"colour": "categorical"}, **QUICK), rare, 3)
-    assert {"grey", *COLOURS} == set(models[0].categories[1].labels)
+    assert {"grey", *COLOURS} == set(models[0].columns.categories[1].labels)
     for fitted in models:
         assert np.isfinite(fitted.score(rare))
         assert_array_equal(fitted.adjacency != 0, EDGES)

@@ -133,4 +133,4 @@ def test_what_is_no_count_cannot_be_declared_one(value):
 def test_dowhy_cannot_invert_counts(fit):
     pytest.importorskip("networkx")
     with pytest.raises(ValueError, match="'x2' has causes and few values or counts"):
-        fit.to_dowhy()
+        fit.model_.to_dowhy()

@@ -291,7 +291,7 @@ def test_the_graph_found_gets_units_that_the_search_of_a_short_table_does_withou
     x1, x2 = np.random.default_rng(12).uniform(-3, 3, size=(2, 600))
     waves = np.sin(2 * x1 + x2) + np.sin(2 * x2 - x1) + np.sin(3 * x1) + np.sin(3 * x2)
     values = standardised(x1, x2, waves + x1 + 0.02 * np.random.default_rng(13).normal(size=600))
-    monkeypatch.setattr(graph_search, "TUNING", replace(graph_search.TUNING, short_table=599 if long else 600))
+    monkeypatch.setattr(graph_search, "SIZES", replace(graph_search.SIZES, short_table=599 if long else 600))
     model = HNMSearch(column_transform="none", knowledge={"roots": [0, 1]}, n_restarts=1).fit(values.T)
     found = model.found_graph()
     assert units_of(model) == [5, 5, 20]

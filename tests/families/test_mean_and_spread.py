@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.families import Families, GaussianResponse, SplitNetwork, mean_and_spread_losses, network_outputs
+from support.model import EdgeEvidence
 from support.responses import SUBJECTS
 
 import icdh
@@ -110,7 +111,7 @@ def test_labels_masks_and_groups():
     alike = np.repeat(table.T, 2, axis=0) + 0.01 * rng.normal(size=(2000, 4))
     single, grouped = HNMSearch().fit(table.T), HNMSearch().fit(alike, groups=np.repeat(np.arange(1000), 2))
     for name in ("mean_loss", "spread_loss"):
-        once, twice = (getattr(fit.model_, name)[:3, 3] for fit in (single, grouped))
+        once, twice = (getattr(fit.model_.edge_evidence, name)[:3, 3] for fit in (single, grouped))
         assert acts_on(twice) == acts_on(once)
         np.testing.assert_allclose(twice[twice > 10], once[once > 10], rtol=0.2)
 
@@ -142,14 +143,14 @@ def test_edges_say_it_wherever_they_are_listed(fit, tmp_path):
     assert {edge["cause"]: edge["spread_loss"] for edge in listed} == {c: e.spread_loss for (c, _), e in known.items()}
     drawn = {text.get_text()[-1]: text.get_text() for text in fit.plot().axes[0].texts}
     assert "\N{UP DOWN ARROW}" in drawn
-    without = replace(fit.model_, mean_loss=None, spread_loss=None)
+    without = replace(fit.model_, edge_evidence=EdgeEvidence())
     assert {edge[3:] for edge in without.edge_list()} == {(None, None)}
     assert not any(record.acts_on for record in edge_records(without))
 
 
 def test_it_is_left_out_where_it_is_not_asked_for(fit):
     alone = HNMSearch(mean_or_spread=False).fit(columns().T)
-    assert alone.model_.mean_loss is None
+    assert alone.model_.edge_evidence.mean_loss is None
     np.testing.assert_array_equal(alone.adjacency_matrix_, fit.adjacency_matrix_)
     assert alone.nll_ == fit.nll_
     assert alone.for_resamples(columns().T).mean_or_spread is False
@@ -158,4 +159,4 @@ def test_it_is_left_out_where_it_is_not_asked_for(fit):
 def test_a_stricter_graph_has_losses_of_its_own(fit):
     stricter = HNMSearch().fit(columns().T).rethreshold(max_edges=2).model_
     edges = stricter.adjacency != 0
-    np.testing.assert_array_equal(np.isfinite(stricter.mean_loss), edges)
+    np.testing.assert_array_equal(np.isfinite(stricter.edge_evidence.mean_loss), edges)

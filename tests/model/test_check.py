@@ -118,6 +118,10 @@ def test_a_right_model_passes_and_every_variable_and_edge_has_a_record(found, fi
     assert all(edge.direction_loss > 0.0 and edge.probability is None for edge in found.edges)
 
 
+def with_columns(model, **changes):
+    return replace(model, columns=replace(model.columns, **changes))
+
+
 def test_wrong_graphs_are_rejected_where_they_are_wrong_and_reports_say_so(tmp_path):
     wrong = fit_of_graph(X, (0, 1)).model_
     missing = icdh.check(wrong, X)
@@ -258,7 +262,7 @@ def test_residuals_of_few_values_and_labels_are_standard_normal(kind):
 def test_units_order_and_signs_of_columns_change_nothing(fit):
     names, order = np.array(["a", "b", "c"]), [2, 0, 1]
     moved = pd.DataFrame((X * [1000.0, 0.5, -2.0] + [3.0, -1.0, 0.0])[:, order], columns=names[order])
-    one = icdh.check(replace(fit.model_, names=names.tolist()), X)
+    one = icdh.check(with_columns(fit.model_, names=names.tolist()), X)
     other = icdh.check(HNMSearch(n_restarts=1).fit(moved), moved)
     others = {node.name: node for node in other.nodes}
     for node in one.nodes:
@@ -281,7 +285,7 @@ def test_a_model_from_a_file_is_checked_as_the_one_in_memory(tmp_path):
     fit = HNMSearch(n_restarts=1, column_transform="log", kinds={0: "gridded"}).fit(table)
     fit.save(tmp_path / "m.icdh")
     loaded = icdh.load(tmp_path / "m.icdh")
-    assert (loaded.kinds, loaded.column_transform) == (["gridded", "continuous", "continuous"], "log")
+    assert (loaded.columns.kinds, loaded.columns.transform) == (["gridded", "continuous", "continuous"], "log")
     found, again = icdh.check(fit, table), icdh.check(loaded, table)
     assert again.nodes == found.nodes
     known = {(edge.cause, edge.effect, edge.strength, None) for edge in found.edges}
@@ -519,7 +523,7 @@ def test_only_knowledge_gives_an_arrow():
 
 
 def test_names_are_escaped(fit):
-    found = icdh.check(replace(fit.model_, names=["<b>", "a\nb", "c"]), X)
+    found = icdh.check(with_columns(fit.model_, names=["<b>", "a\nb", "c"]), X)
     assert "<b>" not in found._repr_html_()
     assert "a\\nb" in found.summary()
 

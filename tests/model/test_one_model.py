@@ -40,7 +40,7 @@ def test_the_score_is_a_density_in_the_units_of_the_table(model):
     total = trapezoid(np.exp(log_density), y)
     cause = model.model_.conditionals[0]
     scaled = model.model_.scaled(np.array([[1.5, 1.0]]))
-    scaling = model.model_.scaling
+    scaling = model.model_.columns.scaling
     of_cause = cause.log_density(scaled[0], scaled) + scaling.log_slope(scaled[0], 0) - np.log(scaling.scale[0])
     assert total == pytest.approx(np.exp(of_cause[0]), rel=0.01)
 
@@ -91,5 +91,5 @@ def test_no_count_that_is_drawn_is_a_negative_zero():
     rng = np.random.default_rng(5)
     x = rng.normal(size=500)
     model = HNMSearch(kinds={1: "count"}).fit(np.column_stack([x, rng.poisson(np.exp(0.5 + 0.5 * x))]))
-    below = model.model_.scaling.apply(np.full(3, -0.1), 1)
+    below = model.model_.columns.scaling.apply(np.full(3, -0.1), 1)
     assert not np.signbit(model.model_.in_units(1, below)).any()

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from helpers import cases, hetero_chain
 from support.families import CONSTANT
+from support.model import ModelColumns
 
 from icdh import ICDH, HiddenCause, HNMSearch, check, graphs, load
 from icdh.exceptions import MissingExtraError
@@ -41,7 +42,8 @@ def test_the_unit_of_weights_is_known_whatever_the_name_of_the_estimator(tmp_pat
 
 def renamed(fitted, names, adjacency):
     model = fitted.model_
-    return type(model)(names, True, model.scaling, adjacency, [CONSTANT] * len(names), np.zeros(len(names)))
+    columns = ModelColumns(names, True, model.columns.scaling, np.zeros(len(names)))
+    return type(model)(columns, adjacency, [CONSTANT] * len(names))
 
 
 def test_many_edges_are_counted_not_listed(fitted):
@@ -106,10 +108,10 @@ def test_graphml_refuses_what_xml_cannot_hold():
 
 
 def test_json_reads_back_and_graphml_has_the_edges(fitted):
-    found, names = read_graph(io.BytesIO(fitted.to_json().encode()))
+    found, names = read_graph(io.BytesIO(fitted.model_.to_json().encode()))
     np.testing.assert_array_equal(found, fitted.adjacency_matrix_)
-    assert names == json.loads(fitted.to_json())["names"] == ["a", "b", "c"]
-    edges = ET.fromstring(fitted.to_graphml().encode()).findall(".//{*}edge")
+    assert names == json.loads(fitted.model_.to_json())["names"] == ["a", "b", "c"]
+    edges = ET.fromstring(fitted.model_.to_graphml().encode()).findall(".//{*}edge")
     assert [(edge.get("source"), edge.get("target")) for edge in edges] == [edge[:2] for edge in fitted.edge_list()]
 
 
@@ -124,7 +126,7 @@ NEEDED = [
 def test_the_extra_is_named(fitted, monkeypatch, method, module, extra):
     monkeypatch.setitem(__import__("sys").modules, module, None)
     with pytest.raises(MissingExtraError, match=rf"pip install 'icdh\[{extra}\]'"):
-        getattr(fitted, method)()
+        getattr(fitted.model_, method)()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -134,7 +136,7 @@ def test_dowhy_gets_graph_and_mechanisms(fitted, chain):
     pandas = pytest.importorskip("pandas")
     gcm.config.disable_progress_bars()
     gcm.util.general.set_random_seed(0)
-    model, frame = fitted.to_dowhy(), pandas.DataFrame(chain.values, columns=chain.columns)
+    model, frame = fitted.model_.to_dowhy(), pandas.DataFrame(chain.values, columns=chain.columns)
     assert set(model.graph.edges) == {edge[:2] for edge in fitted.edge_list()}
     relived = gcm.counterfactual_samples(model, {"b": lambda b: b + 1.0}, observed_data=frame)
     ours = fitted.counterfactual(chain, {"b": lambda b: b + 1.0})
@@ -149,7 +151,7 @@ def test_dowhy_gets_graph_and_mechanisms(fitted, chain):
 @pytest.mark.filterwarnings("ignore")
 def test_pgmpy_gets_the_graph(fitted):
     pytest.importorskip("pgmpy.base")
-    dag = fitted.to_pgmpy()
+    dag = fitted.model_.to_pgmpy()
     assert list(dag.nodes) == ["a", "b", "c"]
     expected = {edge[:2]: pytest.approx(edge.strength) for edge in fitted.edge_list()}
     assert {(i, j): d["weight"] for i, j, d in dag.edges(data=True)} == expected
@@ -160,12 +162,12 @@ def test_causallearn_gets_the_graph_and_hidden_causes_as_latent(fitted):
     pytest.importorskip("causallearn.graph")
     from causallearn.graph.NodeType import NodeType
 
-    graph, A = fitted.to_causallearn(), fitted.adjacency_matrix_ != 0
+    graph, A = fitted.model_.to_causallearn(), fitted.adjacency_matrix_ != 0
     np.testing.assert_array_equal(graph.graph, A.T.astype(int) - A.astype(int))
     pairs = {(edge.get_node1().get_name(), edge.get_node2().get_name()) for edge in graph.get_graph_edges()}
     assert pairs == {edge[:2] for edge in fitted.edge_list()}
     confounded = replace(fitted.model_, hidden_causes=(HiddenCause(["a", "c"], [1.0, 2.0], 9.0),))
-    *_, hidden = confounded.to_causallearn().get_nodes()
+    *_, hidden = confounded.model_.to_causallearn().get_nodes()
     assert hidden.get_node_type() == NodeType.LATENT
 
 
@@ -185,7 +187,7 @@ def test_results_print_as_their_summary(fitted, chain):
 def test_names_of_one_text_do_not_merge():
     """1 and "1" are two columns; what knows text alone must not make one of them."""
     X = hetero_chain(np.random.default_rng(0), 60)[:, :2]
-    model = HNMSearch(n_restarts=1).fit(pd.DataFrame(X, columns=pd.Index([1, "1"], dtype=object)))
+    model = HNMSearch(n_restarts=1).fit(pd.DataFrame(X, columns=pd.Index([1, "1"], dtype=object))).model_
     for export in (model.to_dot, model.to_graphml, model.to_json):
         with pytest.raises(ValueError, match="the names 1 and '1' are the same as text; rename one column"):
             export()

@@ -3,6 +3,7 @@
 import json
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -72,19 +73,43 @@ def test_probabilities_of_edges_are_kept(small, tmp_path):
     model, older, _ = small
     path, probability = tmp_path / "m.icdh", np.array([[0.0, 0.7], [0.1, 0.0]])
     model.save(path, edge_probability=probability)
-    np.testing.assert_array_equal(icdh.load(path).edge_probability, probability)
-    silent = rewritten(path, older, lambda c: {key: value for key, value in c.items() if key != "edge_probability"})
+    np.testing.assert_array_equal(icdh.load(path).edge_evidence.probability, probability)
+    silent = rewritten(path, older, without("probability", "edge_evidence"))
     for file in (older, silent):
-        assert icdh.load(file).edge_probability is None
+        assert icdh.load(file).edge_evidence.probability is None
     assert model.adjacency.max() > 1.0
     with pytest.raises(ValueError, match="does not hold probabilities"):
-        icdh.load(rewritten(path, older, lambda c: c | {"edge_probability": c["adjacency"]}))
+        icdh.load(rewritten(path, older, within("edge_evidence", lambda c, e: e | {"probability": c["adjacency"]})))
 
 
 def test_arrays_give_arrays_after_reading(small):
     model, path, _ = small
     assert isinstance(icdh.load(path).sample(3, 0), np.ndarray)
     np.testing.assert_array_equal(icdh.load(path).sample(3, 0), model.sample(3, 0))
+
+
+def test_files_of_the_version_before_are_read(tmp_path):
+    """Their fields were not grouped; written again they are, and answer the same."""
+    older = icdh.load(Path(__file__).parent / "version4.icdh")
+    older.save(tmp_path / "m.icdh")
+    for model in (older, icdh.load(tmp_path / "m.icdh")):
+        columns, evidence = model.columns, model.edge_evidence
+        assert [(edge.cause, edge.effect) for edge in model.edge_list()] == [
+            ("grade", "a"),
+            ("a", "dose"),
+            ("site", "a"),
+        ]
+        assert model.about["estimator"] == "HNMSearch"
+        assert columns.kinds == ["continuous", "categorical", "ordinal", "gridded"]
+        assert (columns.frame, columns.transform, list(columns.grids)) == ("pandas", "none", [3])
+        np.testing.assert_array_equal(columns.levels[2], [0.0, 1.0, 2.0])
+        np.testing.assert_array_equal(columns.masses[3], [0.0])
+        assert evidence.probability[2, 0] == 1.0
+        assert evidence.mean_loss[2, 0] == pytest.approx(98.592334)
+        assert evidence.spread_loss[0, 3] == pytest.approx(9.629014)
+        rows = pd.DataFrame({"a": [0.126], "site": ["west"], "grade": [1.0], "dose": [0.24]})
+        assert model.predict(rows)["a"][0] == pytest.approx(-0.3308993505)
+        assert model.score(rows) == pytest.approx(-2.9773468713)
 
 
 def test_a_file_that_cannot_be_written_leaves_the_older_one(small, tmp_path):
@@ -123,6 +148,19 @@ def with_another_unit(conditional):
     return conditional | {"predictor": network | {"hidden_units": network["hidden_units"] + 1}}
 
 
+def within(part, change):
+    """A change of the content that changes one part of it."""
+    return lambda content: content | {part: change(content, content[part])}
+
+
+def without(key, part):
+    return within(part, lambda content, own: {name: value for name, value in own.items() if name != key})
+
+
+def no_scale(content, columns):
+    return columns | {"scaling": {**columns["scaling"], "scale": columns["scaling"]["offset"]}}
+
+
 def rewritten(path, source, change=lambda content: content, compression=zipfile.ZIP_STORED, more=()):
     """Write the entries of an archive again, with its JSON changed."""
     with zipfile.ZipFile(source) as archive:
@@ -136,19 +174,19 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
 
 @cases(
     ("change", "message"),
-    (lambda c: c | {"version": 1}, "version 1 of the format, not 4; use another icdh"),
+    (lambda c: c | {"version": 1}, "version 1 of the format, not 4 or 5; use another icdh"),
     (lambda c: c | {"format": "other"}, "not that of a model"),
-    (lambda c: c | {"names": ["x0"]}, "shape"),
-    (lambda c: c | {"names": ["x0", "x0"]}, "names do not name variables"),
-    (lambda c: c | {"named": 1}, "named is no bool"),
+    (within("columns", lambda c, own: own | {"names": ["x0"]}), "shape"),
+    (within("columns", lambda c, own: own | {"names": ["x0", "x0"]}), "names do not name variables"),
+    (within("columns", lambda c, own: own | {"named": 1}), "named is no bool"),
     (lambda c: c | {"about": {"parameters": {"l1": 3}}}, "parameters is no str"),
-    (lambda c: c | {"scaling": {**c["scaling"], "scale": c["scaling"]["offset"]}}, "a scale is not positive"),
+    (within("columns", no_scale), "a scale is not positive"),
     (lambda c: c | {"conditionals": [{"kind": "os.system"}] * 2}, "are of no known kind"),
     (lambda c: c | {"conditionals": [{"kind": "hidden input"}] * 2}, "hidden cause is an input of networks; fit again"),
     (lambda c: c | {"conditionals": [with_another_unit(own) for own in c["conditionals"]]}, "theta has shape"),
-    (lambda c: c | {"centre": c["centre"] | {"shape": [10**15]}}, r"centre has shape"),
+    (within("columns", lambda c, own: own | {"centre": own["centre"] | {"shape": [10**15]}}), r"centre has shape"),
     (lambda c: c | {"adjacency": c["adjacency"] | {"array": "model.json"}}, "bytes, not 32"),
-    (lambda c: {key: value for key, value in c.items() if key != "centre"}, "the file is damaged"),
+    (without("centre", "columns"), "the file is damaged"),
 )
 def test_contradictions_are_named(small, tmp_path, change, message):
     with pytest.raises(ValueError, match=message):

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from helpers import forbidding, hetero_chain
 from support.families import CONSTANT, Conditional, NormalLaw
-from support.model import StructuralModel
+from support.model import ModelColumns, StructuralModel
 from support.shell import averaged
 from support.table import Scaling
 
@@ -222,7 +222,9 @@ def test_many_layers_fill_the_width_of_the_page_and_a_graph_wider_than_high_lies
     for A in (chains, wide, high):
         names, N = [f"variable {k}" for k in range(len(A))], len(A)
         scaling = Scaling(np.zeros(N), np.ones(N))
-        drawn.append(findings(StructuralModel(names, True, scaling, A, [CONSTANT] * N, np.zeros(N)))["graph"])
+        drawn.append(
+            findings(StructuralModel(ModelColumns(names, True, scaling, np.zeros(N)), A, [CONSTANT] * N))["graph"]
+        )
     *_, width, height = map(float, re.search('viewBox="([^"]*)"', drawn[0]["svg"])[1].split())
     assert width > height
     assert [graph["is_landscape"] for graph in drawn[1:]] == [True, False]
@@ -239,9 +241,8 @@ class Sum:
 
 def test_curves_are_averages_over_the_other_causes():
     graph, scaling = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]]), Scaling(np.zeros(3), np.ones(3))
-    model = StructuralModel(
-        ["a", "b", "c"], True, scaling, graph, [CONSTANT, CONSTANT, Conditional(Sum(), NormalLaw())], np.zeros(3)
-    )
+    columns = ModelColumns(["a", "b", "c"], True, scaling, np.zeros(3))
+    model = StructuralModel(columns, graph, [CONSTANT, CONSTANT, Conditional(Sum(), NormalLaw())])
     rows = np.random.default_rng(0).normal(size=(3, 50))
     at, mean, spread = averaged(model, rows, 0, 2)
     np.testing.assert_allclose(mean, at + rows[1].mean())

@@ -16,7 +16,7 @@ from icdh.knowledge import EdgeRules
 from icdh.network import forward
 
 ESTIMATORS = {
-    "icdh": ICDH(hidden_units=4, scaling="standardize", bias=True, threshold=0.0, edge_cost=None),
+    "icdh": ICDH(hidden_units=4, scaling="standardize", bias=True, threshold=0.0, edge_penalty=None),
     "search": HNMSearch(hidden_units=3, n_restarts=1, noise_distribution="gaussian", edge_penalty=0.0),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::icdh.exceptions.ConvergenceWarning")
@@ -83,7 +83,7 @@ PRUNED = {
     "search, long": HNMSearch(noise_distribution="gaussian", column_transform="none"),
     "icdh": ICDH(),
     "icdh, intercepts": ICDH(scaling="standardize", bias=True),
-    "icdh, two phases": ICDH(scaling="standardize", edge_cost=None),
+    "icdh, two phases": ICDH(scaling="standardize", edge_penalty=None),
     "icdh, constant noise": ICDH(noise="unequal"),
 }
 
@@ -92,7 +92,7 @@ PRUNED = {
 @pytest.mark.parametrize("estimator", PRUNED.values(), ids=PRUNED)
 @pytest.mark.parametrize("again", [False, True], ids=["fit", "rethreshold"])
 def test_a_pruned_model_is_that_of_the_graph_that_stays(estimator, again, monkeypatch):
-    monkeypatch.setattr(graph_search, "TUNING", replace(graph_search.TUNING, subsample=500, long_table=600))
+    monkeypatch.setattr(graph_search, "SIZES", replace(graph_search.SIZES, subsample=500, long_table=600))
     X = skewed_chain(800 if isinstance(estimator, HNMSearch) else 300)
     if again:
         whole = clone(estimator).fit(X)
@@ -125,10 +125,10 @@ def test_what_is_left_out_and_taken_back_leaves_no_trace():
 
 
 @pytest.mark.parametrize("noise", ["heteroscedastic", "unequal", "equal"])
-@pytest.mark.parametrize("edge_cost", ["auto", None])
-def test_a_network_is_refitted_to_the_graph_that_stays(noise, edge_cost):
+@pytest.mark.parametrize("edge_penalty", ["auto", None])
+def test_a_network_is_refitted_to_the_graph_that_stays(noise, edge_penalty):
     X = skewed_chain()
-    model = ICDH(noise=noise, edge_cost=edge_cost).fit(X)
+    model = ICDH(noise=noise, edge_penalty=edge_penalty).fit(X)
     nll, mean, weights = model.nll_, model.predict(X), model.weights_
     model.rethreshold(max_edges=1)
     assert n_edges(model) == 1
@@ -189,7 +189,7 @@ def test_strength_is_in_nats(method):
 def test_strength_is_what_the_likelihood_loses_where_an_input_is_held_at_its_mean(bias):
     """By the network's own forward pass, one edge after the other; intercepts are no inputs."""
     X = hetero_chain(np.random.default_rng(3), 150)
-    model = ICDH(random_state=0, bias=bias, edge_cost=None).fit(X)
+    model = ICDH(random_state=0, bias=bias, edge_penalty=None).fit(X)
 
     def nll(values, n):
         mean, scale = (part.T[n : n + 1] for part in forward(values, model.network_))

@@ -9,7 +9,7 @@ import pytest
 from helpers import cases
 from sklearn.base import clone
 from support.families import CONSTANT, Conditional, NormalLaw
-from support.model import StructuralModel, TotalEffect
+from support.model import ModelColumns, StructuralModel, TotalEffect
 from support.table import Scaling
 
 from icdh import ICDH, DataWarning, HNMSearch, Shift, load, simulate
@@ -38,7 +38,7 @@ def model_of(names, edges, parts, offset=0.0, scale=1.0, centre=0.0):
         graph[i, j] = 1.0
     scaling = Scaling(np.zeros(N) + offset, np.zeros(N) + scale)
     parts = [part if part is CONSTANT else Conditional(part, NormalLaw()) for part in parts]
-    return StructuralModel(list(names), True, scaling, graph, parts, np.zeros(N) + centre)
+    return StructuralModel(ModelColumns(list(names), True, scaling, np.zeros(N) + centre), graph, parts)
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def test_bad_interventions_are_refused(known, do, error, message):
     with pytest.raises(error, match=message):
         known.sample(5, do=do)
     with pytest.raises((ValueError, TypeError)):
-        known.counterfactual(np.zeros((5, 4)) + known.scaling.offset, do)
+        known.counterfactual(np.zeros((5, 4)) + known.columns.scaling.offset, do)
 
 
 @pytest.mark.parametrize(("by", "error"), [("1", TypeError), (np.nan, ValueError)])
@@ -193,7 +193,7 @@ def test_bands_are_quantiles_over_other_fits(known):
     found = known.average_effect("a", "b", [16.0], models=models, level=0.999, n_samples=50_000)
     np.testing.assert_allclose([found.lower[0], found.upper[0]], [-5 + 0.5 * 3, -5 + 0.5 * 9], atol=0.05)
     with pytest.raises(ValueError, match="models must hold fits of the same variables"):
-        known.average_effect("a", "b", 1.0, models=[replace(known, names=list("abce"))])
+        known.average_effect("a", "b", 1.0, models=[replace(known, columns=replace(known.columns, names=list("abce")))])
 
 
 @cases(

@@ -48,7 +48,7 @@ ROOMS = {
     ),
     "_hidden_causes": "_kernels < district linear < search",
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
-    "_model": "hidden < effects persist export < structural",
+    "_model": "columns < causal < hidden < effects persist export < structural",
     "files": "text < sheet columns foreign < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (

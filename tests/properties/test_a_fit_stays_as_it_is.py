@@ -17,7 +17,7 @@ ASKED_OF_ALL = {
     "counterfactual": lambda model, X: model.counterfactual(X, {0: 1.0}),
     "average_effect": lambda model, X: model.average_effect(0, 1, [0.0, 1.0], n_samples=50),
     "effects": lambda model, X: model.effects(n_samples=50),
-    "summary": lambda model, X: model.summary() + model._repr_html_() + model.to_json(),
+    "summary": lambda model, X: model.summary() + model._repr_html_() + model.model_.to_json(),
     "check": lambda model, X: check(model, X),
 }
 ASKED_OF_A_SEARCH = {

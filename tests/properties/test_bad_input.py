@@ -129,7 +129,7 @@ def test_labels_of_any_type_are_names(labels):
     assert list(model.feature_names_in_) == list(frame.columns)
     assert {end for edge in model.edge_list() for end in edge[:2]} <= set(frame.columns)
     assert frame[model.edge_list()[0].cause].shape == (100,)
-    assert str(frame.columns.to_list()[0]) in model.to_dot()
+    assert str(frame.columns.to_list()[0]) in model.model_.to_dot()
     with pytest.raises(ValueError, match="pass the same columns in the same order"):
         model.predict(frame.iloc[:, ::-1])
 

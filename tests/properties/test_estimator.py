@@ -24,13 +24,13 @@ def standardized(**params):
 
 
 def two_phases(**params):
-    return standardized(edge_cost=None, **params)
+    return standardized(edge_penalty=None, **params)
 
 
 def quick(**params):
     """Two rounds: enough to ask what a fit says, but not what it finds."""
     return ICDH(
-        **{"scaling": "standardize", "edge_cost": None, "max_rounds": 2, "tol": 1e9, "random_state": 0} | params
+        **{"scaling": "standardize", "edge_penalty": None, "max_rounds": 2, "tol": 1e9, "random_state": 0} | params
     )
 
 
@@ -122,7 +122,7 @@ def test_refitting_forgets_the_names_and_the_number_of_the_columns(chain):
     score, weights = named.score(chain), named.weights_
     model = named.fit(chain.values[:100, :2])
     assert not hasattr(model, "feature_names_in_")
-    assert "x0" in model.to_dot()
+    assert "x0" in model.model_.to_dot()
     model.fit(chain.values[::-1][::-1])
     assert model.score(chain.values) == score
     np.testing.assert_array_equal(model.weights_, weights)
@@ -223,7 +223,7 @@ def criterion_of(model):
 @pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["fast", "paper"])
 def test_restarts_keep_the_network_of_the_lowest_criterion(chain, schedule):
-    parameters = {"scaling": "standardize", "schedule": schedule, "hidden_units": 3, "tol": 0.1, "edge_cost": None}
+    parameters = {"scaling": "standardize", "schedule": schedule, "hidden_units": 3, "tol": 0.1, "edge_penalty": None}
     model, rng = ICDH(n_restarts=3, **parameters).fit(chain), np.random.default_rng(0)
     single = [criterion_of(ICDH(random_state=rng, **parameters).fit(chain)) for _ in range(3)]
     assert criterion_of(model) == min(single) == min(record.criterion for record in model.history_) < max(single)
@@ -289,7 +289,7 @@ def test_columns_of_a_data_frame_must_come_back_as_they_were(chain):
 
 
 OF_A_TABLE = ["predict", "predict_scale", "residuals", "score"]
-OF_NONE = ["sample", "to_dot", "to_networkx", "edge_list", "summary", "plot", "effects", "rethreshold"]
+OF_NONE = ["sample", "to_networkx", "edge_list", "summary", "plot", "effects", "rethreshold"]
 
 
 @pytest.mark.parametrize("method", [*OF_A_TABLE, *OF_NONE])

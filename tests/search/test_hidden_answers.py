@@ -75,7 +75,7 @@ def test_a_hidden_cause_is_found_with_its_values(table, found):
     assert mean.shape == spread.shape == (1200, 1)
     errors = mean[:, 0] * np.sign(mean[:, 0] @ U) - U
     np.testing.assert_allclose(np.std(errors), spread.mean(), rtol=0.15)
-    np.testing.assert_array_equal(found.hidden_values(X).mean, mean)
+    np.testing.assert_array_equal(found.model_.hidden_values(X).mean, mean)
     assert "hidden common cause" in found.summary()
 
 
@@ -116,7 +116,7 @@ def test_rows_with_gaps_are_left_out_and_count_for_nothing(table):
     np.testing.assert_array_equal(dropped.hidden_values_.mean, whole.hidden_values_.mean)
     assert dropped.hidden_causes_[0].strength == whole.hidden_causes_[0].strength
     with pytest.raises(ValueError, match="gaps"):
-        dropped.hidden_values(with_gaps)
+        dropped.model_.hidden_values(with_gaps)
 
 
 def test_the_score_is_the_marginal_likelihood_of_the_table(table, found):
@@ -126,7 +126,7 @@ def test_the_score_is_the_marginal_likelihood_of_the_table(table, found):
     residuals, variances = scaled[:5] - [mean for mean, _ in outputs], np.square([scale for _, scale in outputs])
     joint = hidden_cause_nll(residuals, variances, [own.loading for own in children]) + 40 * 2.5 * np.log(2.0 * np.pi)
     alone = -norm.logpdf(scaled[5], *model.conditionals[5].mean_and_scale(scaled)).sum()
-    expected = -(joint + alone) / 40 - np.log(model.scaling.scale).sum()
+    expected = -(joint + alone) / 40 - np.log(model.columns.scaling.scale).sum()
     np.testing.assert_allclose(model.score(rows), expected, rtol=1e-9)
 
 
@@ -395,11 +395,11 @@ def test_pictures_and_exports_have_the_hidden_cause_as_a_node(found):
     assert set(graph) - set(found.model_.names) == {NODE}
     assert sorted(graph.successors(NODE)) == list(CHILDREN)
     assert graph[NODE]["x0"]["weight"] == found.hidden_causes_[0].strength
-    assert f'"{NODE}" -> "x4"' in found.to_dot()
-    assert f'source="{NODE}" target="x4"' in found.to_graphml()
+    assert f'"{NODE}" -> "x4"' in found.model_.to_dot()
+    assert f'source="{NODE}" target="x4"' in found.model_.to_graphml()
     assert {node: known for node, known in graph.nodes(data="observed") if known} == {NODE: "no"}
-    assert set(networkx.parse_gml(found.to_gml()).edges) == set(graph.edges)
-    read, names = icdh.files.graph_from_text("graph.json", found.to_json())
+    assert set(networkx.parse_gml(found.model_.to_gml()).edges) == set(graph.edges)
+    read, names = icdh.files.graph_from_text("graph.json", found.model_.to_json())
     assert [names[k] for k in np.flatnonzero(read[names.index(NODE)])] == list(CHILDREN)
     texts = " ".join(text.get_text() for text in found.plot().axes[0].texts)
     assert f"{found.hidden_causes_[0].strength:.3g} nats" in texts
@@ -408,7 +408,7 @@ def test_pictures_and_exports_have_the_hidden_cause_as_a_node(found):
 
 @pytest.mark.filterwarnings("ignore")
 def test_pgmpy_gets_hidden_causes_as_latents_and_does_not_adjust_for_them(found):
-    dag = pytest.importorskip("pgmpy.base") and found.to_pgmpy()
+    dag = pytest.importorskip("pgmpy.base") and found.model_.to_pgmpy()
     assert dag.latents == {NODE}
     assert set(dag.successors(NODE)) == set(CHILDREN)
     inference = pytest.importorskip("pgmpy.inference").CausalInference(dag)
@@ -490,7 +490,7 @@ def test_a_report_draws_and_names_the_hidden_cause(table, found, tmp_path):
 
 @cases(
     "ask",
-    lambda found, X: found.to_dowhy(),
+    lambda found, X: found.model_.to_dowhy(),
     lambda found, X: found.rethreshold(min_strength=1.0),
     lambda found, X: icdh.check(found, X, interventions=X > 12.0),
     lambda found, X: icdh.posterior(found),
@@ -502,7 +502,7 @@ def test_what_takes_no_account_of_hidden_causes_says_so(table, found, ask):
     with pytest.raises(ArgumentError, match=r"hidden cause of x0, x1.*fit without hidden_causes=True"):
         ask(found, table[0])
     with pytest.raises(ArgumentError, match=r"pass the graph to DoWhy's CausalModel, as to_networkx or to_gml give it"):
-        found.to_dowhy()
+        found.model_.to_dowhy()
 
 
 @cases(

@@ -21,7 +21,6 @@ ESTIMATORS = {
     "icdh": ICDH(hidden_units=3, scaling="standardize", max_rounds=2),
     "search": HNMSearch(hidden_units=2, n_restarts=1, noise_distribution="gaussian"),
 }
-TETRAD = "/knowledge\naddtemporal\n\n1* a b\n2- c\n3 d\n4 e\n\nforbiddirect\na d\n\nrequiredirect\nb c\n"
 
 
 def edges(mask):
@@ -179,18 +178,11 @@ def test_files(tmp_path):
     (tmp_path / "k.toml").write_text('tiers = [["a", "b"], ["c"]]\nrequired = [["b", "c"]]\n')
     (tmp_path / "k.json").write_text(json.dumps({"tiers": [["a", "b"], ["c"]], "required": [["b", "c"]]}))
     assert Knowledge.read(tmp_path / "k.toml") == Knowledge.read(tmp_path / "k.json") == expected
-    (tmp_path / "k.txt").write_text(TETRAD)
-    known = Knowledge.read(tmp_path / "k.txt")
-    assert (known.tiers, known.required) == ((("a", "b"), ("c",), ("d",), ("e",)), (("b", "c"),))
-    assert set(known.forbidden) == {("a", "d"), ("a", "b"), ("b", "a"), ("c", "e")}
 
 
 @cases(
     ("name", "text", "message"),
-    ("k.txt", "a b\n", "line 1.*/knowledge"),
-    ("k.txt", "/knowledge\nforbiddirect\na b c\n", "line 3: 'a b c'"),
-    ("k.txt", "/knowledge\naddtemporal\nx a b\n", "line 3: a tier begins with its number"),
-    ("k.txt", "/knowledge\na b\n", "line 2"),
+    ("k.txt", "a b\n", "k.txt: knowledge is read from .toml or .json"),
     ("k.json", "[1]", "object"),
     ("k.json", "{", "k.json"),
     ("k.toml", "tiers = [", "k.toml"),

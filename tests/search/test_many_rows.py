@@ -24,8 +24,8 @@ def data():
 
 @pytest.fixture
 def _few(monkeypatch):
-    few = replace(graph_search.TUNING, few_rows=250, subsample=500, long_table=1000)
-    monkeypatch.setattr(graph_search, "TUNING", few)
+    few = replace(graph_search.SIZES, first_rows=250, subsample=500, long_table=1000)
+    monkeypatch.setattr(graph_search, "SIZES", few)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_time_that_is_over_ends_the_search_on_few_rows_too(data):
 def test_a_search_of_more_than_twice_as_many_rows_begins_on_few_and_ends_on_all(
     data, monkeypatch, fits, few_rows, sizes
 ):
-    monkeypatch.setattr(graph_search, "TUNING", replace(graph_search.TUNING, few_rows=few_rows))
+    monkeypatch.setattr(graph_search, "SIZES", replace(graph_search.SIZES, first_rows=few_rows))
     model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X)
     assert {x.shape[1] for (x, _), _ in fits} == sizes
     found = model.found_graph()

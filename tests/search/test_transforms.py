@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from helpers import cases
 from scipy.stats import yeojohnson, yeojohnson_llf
-from support.estimators import CanonicalTable, graph_search, most_asked_for
+from support.estimators import CanonicalTable, best_transform, graph_search
 from support.families import FamilyScore
 from support.search import Climber
 from support.table import TRANSFORMS, Transform, fit_transform
@@ -77,7 +77,7 @@ def test_transforms_compare_given_the_graph_of_one_short_search(monkeypatch):
 
     monkeypatch.setattr(Climber, "climb_once", noted)
     monkeypatch.setattr(FamilyScore, "choose_noise", settled)
-    monkeypatch.setattr(graph_search, "TUNING", graph_search.Tuning(pilot_rows=390))
+    monkeypatch.setattr(graph_search, "SIZES", graph_search.SearchSizes(pilot_rows=390))
     assert HNMSearch(n_restarts=1).fit(np.exp(scaled(data.X))).column_transform_ == "log"
     assert starts == [((),) * 6]
     assert len(asked) == 3
@@ -91,7 +91,7 @@ def test_the_part_of_a_table_that_chooses_the_transform_does_not_depend_on_the_s
         parts.append(part.values)
         raise ValueError("stopped")
 
-    monkeypatch.setattr(graph_search, "TUNING", graph_search.Tuning(pilot_rows=30))
+    monkeypatch.setattr(graph_search, "SIZES", graph_search.SearchSizes(pilot_rows=30))
     monkeypatch.setattr(CanonicalTable, "columns", stop)
     X = np.random.default_rng(0).normal(size=(100, 3))
     for seed in (0, 1):
@@ -118,7 +118,7 @@ ONE, HALF = np.array([300.0, -4.0, -3.0, -30.0]), np.array([15.0, 15.0, -1.0, -1
 )
 def test_one_variable_does_not_choose_the_transform_of_all(gains, chosen):
     """However much its mechanism gains or loses by it."""
-    assert most_asked_for({"none": np.zeros(len(gains["log"])), **gains}, 400) == chosen
+    assert best_transform({"none": np.zeros(len(gains["log"])), **gains}, 400) == chosen
 
 
 def test_a_wide_table_asks_some_of_its_columns_and_keeps_what_is_known():

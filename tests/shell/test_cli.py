@@ -76,7 +76,7 @@ OF_BOTH |= {"max_seconds": 60.0}
 OF_ICDH = (
     OF_BOTH
     | {"l1": 0.5, "l2": 0.25, "schedule": "paper", "noise": "unequal", "bias": True, "scaling": "center"}
-    | {"threshold": 0.7, "edge_cost": 12.5, "max_rounds": 4, "tol": 0.125, "h_tol": 1e-5, "rho_max": 1e9}
+    | {"threshold": 0.7, "edge_penalty": 12.5, "max_rounds": 4, "tol": 0.125, "h_tol": 1e-5, "rho_max": 1e9}
     | {"missing": "impute"}
 )
 OF_SEARCH = (
@@ -141,7 +141,7 @@ def test_options_have_the_defaults_of_the_estimator_and_a_word_stands_where_a_nu
 def test_verbose_reports_rounds_quiet_nothing_and_warnings_are_single_lines(chain_file, shown):
     assert shown("fit", chain_file, *ICDH_METHOD, "--verbose")[2].startswith("icdh: round 1: nll")
     assert shown("fit", chain_file, *ICDH_METHOD, "--quiet") == (0, "", "")
-    code, _, err = shown("fit", chain_file, *ICDH_METHOD, "--edge-cost", "none", "--max-rounds", 1)
+    code, _, err = shown("fit", chain_file, *ICDH_METHOD, "--edge-penalty", "none", "--max-rounds", 1)
     said = "icdh: warning: the fit still improved after 1 round; raise --max-rounds or --tol\n"
     assert (code, err) == (0, said)
 

@@ -274,7 +274,7 @@ def test_the_command_learns_what_the_library_does(file, experiment, fit, tmp_pat
     again = icdh.load(saved)
     np.testing.assert_array_equal(again.adjacency, model.adjacency_matrix_)
     ensemble = bootstrap(model, X, 2, interventions=interventions)
-    np.testing.assert_array_equal(again.edge_probability, ensemble.edge_probability)
+    np.testing.assert_array_equal(again.edge_evidence.probability, ensemble.edge_probability)
     assert f"condition drug acts on b ({model.targets_['drug'][1]:.3g})" in out
     for name, does in (("none", "sets nothing"), ("set b", "sets b"), ("drug", "what it does is to be found")):
         assert f"condition '{name}', 150 rows: {does}" in err

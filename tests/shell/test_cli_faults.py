@@ -21,7 +21,7 @@ from icdh.files import read_graph, write_table
 
 QUICK = ("--method", "icdh", "--max-rounds", "2", "--tol", "1e9")
 SIMULATE = "simulate new.csv graph.csv"  # quick, as it compiles nothing
-WARNED = "fit data.csv --method icdh --edge-cost none --max-rounds 1 --output graph.csv"
+WARNED = "fit data.csv --method icdh --edge-penalty none --max-rounds 1 --output graph.csv"
 needs_dev_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 
 

@@ -43,7 +43,7 @@ REFUSED = [
     ("fit data.csv more.csv", "no such option or argument here: more.csv; see icdh fit --help"),
     ("fit data.csv --method search --threshold 0.5", "--threshold is no option of --method search"),
     ("fit data.csv --method icdh --max-parents 2", "--max-parents is no option of --method icdh"),
-    ("fit data.csv --method icdh --edge-cost -1", "--edge-cost: must be at least 0"),
+    ("fit data.csv --method icdh --edge-penalty -1", "--edge-penalty: must be at least 0"),
     ("fit data.csv --bootstrap 0", "--bootstrap: must be at least 1"),
     ("fit data.csv --seed -1", "--seed: must be at least 0"),
     ("fit data.csv --jobs 0", "must be at least 1"),

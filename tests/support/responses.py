@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.count import CountResponse
@@ -66,16 +67,16 @@ class Subject:
         """A structural model of two causes, and the response as the effect of a network."""
         network = NodeNetwork(np.arange(2), np.ones(2, dtype=np.int64), rng.normal(size=self.law.n_weights(2, 3)), 3)
         labels = {} if self.law.has_mean else {2: Categories(tuple("abcdefgh"[: len(self.support)]))}
-        return StructuralModel(
+        columns = ModelColumns(
             names=["x0", "x1", "y"],
             named=True,
             scaling=Scaling(np.zeros(3), np.ones(3)),
-            adjacency=np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]),
-            conditionals=[CONSTANT, CONSTANT, Conditional(network, self.law)],
             centre=np.zeros(3),
             categories=labels,
             levels={} if labels or self.dense or self.law.whole else {2: np.array(self.support, dtype=float)},
         )
+        graph = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+        return StructuralModel(columns, graph, [CONSTANT, CONSTANT, Conditional(network, self.law)])
 
 
 def continuous(rng, n):

@@ -205,7 +205,7 @@ def test_masks_are_aligned_by_their_labels(frame):
         assert_array_equal(found(mask[list(columns)]), found(mask.to_numpy()))
     probability = pd.DataFrame(0.5 * first, index=list("cab"), columns=list("bac"))
     model = HNMSearch(n_restarts=1).fit(frame).model_.with_edge_probability(probability)
-    assert_array_equal(model.edge_probability, 0.5 * first.to_numpy())
+    assert_array_equal(model.edge_evidence.probability, 0.5 * first.to_numpy())
 
 
 def test_masks_of_other_labels_are_refused(frame):

@@ -179,7 +179,8 @@ def test_every_imputation_is_a_fit_of_its_own(imputed):
     assert len(imputed.imputations_) == 3
     graphs = np.array([fit.adjacency_matrix_ != 0 for fit in imputed.imputations_])
     assert_array_equal(imputed.edge_probability_, graphs.mean(axis=0))
-    assert imputed.model_.edge_probability is None  # what gaps alone leave open is no probability of a direction
+    # What gaps alone leave open is no probability of a direction.
+    assert imputed.model_.edge_evidence.probability is None
     assert not any(hasattr(fit, "imputations_") for fit in imputed.imputations_)
     models = [fit.model_ for fit in imputed.imputations_]
     band = imputed.average_effect("x0", "x1", [1.0], models=models, n_samples=500)
@@ -220,8 +221,10 @@ def test_imputed_values_are_values_of_the_column():
         assert fit.kinds_ == ["continuous", "gridded", "ordinal"]
         values = fit.found_graph().table.in_users_columns(3)  # in single precision
         for column in (1, 2):
-            assert np.isin(values[column], fit.model_.scaling.apply(X[:, column], column).astype(np.float32)).all()
-    assert_array_equal(model.model_.levels[2], np.unique(X[~np.isnan(X[:, 2]), 2]))
+            assert np.isin(
+                values[column], fit.model_.columns.scaling.apply(X[:, column], column).astype(np.float32)
+            ).all()
+    assert_array_equal(model.model_.columns.levels[2], np.unique(X[~np.isnan(X[:, 2]), 2]))
 
 
 def test_a_column_that_is_mostly_imputed_is_named(X):
@@ -236,7 +239,7 @@ def test_labels_of_dropped_rows_alone_are_none_of_the_model(X):
     frame = pd.DataFrame({"label": ["a", "b"] * 60 + ["z"] * 6, "y": np.r_[X[:120, 0], [np.nan] * 6]})
     model = HNMSearch(n_restarts=1, missing="drop").fit(frame)
     same = HNMSearch(n_restarts=1).fit(frame.dropna())
-    assert model.model_.categories == same.model_.categories
+    assert model.model_.columns.categories == same.model_.columns.categories
     assert_array_equal(model.adjacency_matrix_, same.adjacency_matrix_)
     assert model.evidence_ == same.evidence_
     with pytest.raises(ValueError, match="holds 'z', but its labels are 'a', 'b'"):
