@@ -37,7 +37,6 @@ SMALL = {
     "fits": "OUT --methods icdh --variables 5 --seeds 0",
     "fuzz": "--cases 3 --summary OUT",
     "held_out_noise": "--tables 1 --rows 100",
-    "hidden_causes": ["OUT", "--seeds", "7000", "7001", "--rows", "linear, 8 columns, none"],
     "interventions": "--tables 1 --methods nothing --results OUT",
     "invariance": "OUT --tables 1 --kinds continuous",
     "knowledge": "--suite experiments --methods icdh --seeds 7000 7001 --results OUT",

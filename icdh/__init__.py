@@ -27,10 +27,8 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh._effect.result import Effect as Effect
     from icdh._estimators.hnm_search import HNMSearch as HNMSearch
     from icdh._estimators.icdh import ICDH as ICDH
-    from icdh._model.causal import HiddenCause as HiddenCause
     from icdh._model.effects import AverageEffect as AverageEffect
     from icdh._model.effects import TotalEffect as TotalEffect
-    from icdh._model.hidden import HiddenValues as HiddenValues
     from icdh._model.structural import StructuralModel as StructuralModel
     from icdh._model.structural import load as load
     from icdh._table.experiments import Interventions as Interventions
@@ -50,8 +48,6 @@ _PUBLIC = {
     "AverageEffect": "icdh._model.effects",
     "Effect": "icdh._effect.result",
     "HNMSearch": "icdh._estimators.hnm_search",
-    "HiddenCause": "icdh._model.causal",
-    "HiddenValues": "icdh._model.hidden",
     "ICDH": "icdh._estimators.icdh",
     "Interventions": "icdh._table.experiments",
     "Knowledge": "icdh.knowledge",

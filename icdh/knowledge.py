@@ -114,11 +114,6 @@ class Knowledge:
         Variables without causes.
     leaves : sequence
         Variables without effects.
-    hidden : sequence of sequence
-        The children of each hidden common cause that there is, three or more. Others may turn out to be children,
-        too. For `icdh.HNMSearch` with ``hidden_causes=True``.
-    no_hidden : sequence
-        Variables that no hidden common cause acts on.
 
     Raises
     ------
@@ -126,7 +121,7 @@ class Knowledge:
         If an edge is not a pair, or a variable neither text nor an integer.
     ValueError
         If the rules contradict one another: a required edge that another rule forbids, required edges that make a
-        cycle, a variable in two tiers or of two hidden causes. The message names the rule, or every edge of the cycle.
+        cycle, a variable in two tiers. The message names the rule, or every edge of the cycle.
 
     Examples
     --------
@@ -145,8 +140,6 @@ class Knowledge:
     tiers: Sequence[Sequence[Hashable]] = ()
     roots: Sequence[Hashable] = ()
     leaves: Sequence[Hashable] = ()
-    hidden: Sequence[Sequence[Hashable]] = ()
-    no_hidden: Sequence[Sequence[Hashable]] = ()
 
     def __repr__(self) -> str:
         parts = {part.name: getattr(self, part.name) for part in fields(self)}
@@ -156,11 +149,9 @@ class Knowledge:
         for part in fields(self):
             object.__setattr__(self, part.name, _checked_parts(part.name, getattr(self, part.name)))
         # Contradictions between variables named in full are found without a table.
-        lists = (*self.forbidden, *self.required, *self.tiers, *self.hidden)
-        groups: tuple[Sequence[Hashable], ...] = (*lists, self.roots, self.leaves, self.no_hidden)
+        groups: tuple[Sequence[Hashable], ...] = (*self.forbidden, *self.required, *self.tiers, self.roots, self.leaves)
         labels = list(dict.fromkeys(label for group in groups for label in group if not _is_pattern(label)))
         self._rules(_Variables(labels, strict=False))
-        self.hidden_causes(labels, strict=False)
 
     @classmethod
     def of(cls, knowledge: object) -> "Knowledge":
@@ -229,26 +220,6 @@ class Knowledge:
             If a label is none of the names, a pattern matches none, or the rules contradict one another.
         """
         return self._rules(_Variables(list(names), strict))
-
-    def hidden_causes(self, names: Sequence[Hashable], strict: bool = True) -> tuple[list[Mask], Mask]:
-        """Return the children of each hidden cause that there is, and the variables without one: masks, shape (N,).
-
-        Parameters
-        ----------
-        names, strict
-            See `rules`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `rules`.
-        """
-        variables = _Variables(list(names), strict)
-        children = [variables.group(f"hidden[{k}]", group) for k, group in enumerate(self.hidden)]
-        without = variables.group("no_hidden", self.no_hidden)
-        for i in np.flatnonzero(np.sum([*children, without], axis=0) > 1).tolist():
-            raise ValueError(f"hidden: {names[i]!r} is a child of two hidden causes, or of one and none; name it once")
-        return children, without
 
     def _rules(self, variables: "_Variables") -> EdgeRules:
         names = variables.names
@@ -359,12 +330,10 @@ def _is_pattern(label: object) -> bool:
 
 def _checked_parts(name: str, value: object) -> tuple[Hashable, ...]:
     """Return one part of the knowledge as nested tuples."""
-    if name in ("roots", "leaves", "no_hidden"):
+    if name in ("roots", "leaves"):
         return _labels(name, value)
     groups = tuple(_labels(f"{name}[{k}]", group) for k, group in enumerate(_listed(name, value)))
     for group in groups:
-        if name == "hidden" and len(set(group)) < 3 and not any(map(_is_pattern, group)):
-            raise ValueError(f"hidden: a hidden cause has three children or more; got {group!r}")
         if name in ("forbidden", "required") and len(group) != 2:
             raise TypeError(f"{name}: an edge is a pair (cause, effect); got {group!r}")
     return groups

@@ -18,8 +18,6 @@ import numpy as np
 import pytest
 from support.article import Limits, Problem, draw_initial_weights, fit_problem
 from support.families import Families, FamilyScore, _kernels, fit_node, forward
-from support.hidden_causes import HiddenCauseSearch
-from support.search import SearchResult
 
 from icdh import cli
 from icdh.knowledge import EdgeRules, Knowledge
@@ -110,7 +108,6 @@ def python(folder, *command):
 IMPATIENT = """
 import sys
 from icdh import cli
-from icdh._hidden_causes.search import HiddenCauseSearch
 from icdh._utils import compilation as _compilation
 _compilation.watch.patience = 0.01
 sys.exit(cli.main(sys.argv[1:]))
@@ -210,13 +207,6 @@ def problem_of(values, forbidden=None, required=None, **options):
     """What two phases fit to variables, one a row; by default every edge may appear."""
     rules = EdgeRules.of(np.eye(len(values), dtype=bool) if forbidden is None else forbidden, required)
     return Problem(np.ascontiguousarray(values), rules, **{"l1": 0.01, "l2": 0.01} | options)
-
-
-def hidden_cause_search(table, rules=None, *, linear=True):
-    """The search for hidden causes that begins at the graph without edges; without rules all edges are allowed."""
-    found = SearchResult(((),) * len(table), [], False)
-    rules = EdgeRules.of(np.eye(len(table), dtype=bool)) if rules is None else rules
-    return HiddenCauseSearch(found, family_evidence(table), rules, 8, linear)
 
 
 def recorded(monkeypatch, owner, name):

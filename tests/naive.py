@@ -391,32 +391,6 @@ def design_effect(x, y, groups, places=None):
     return 1.0 + sum(len(pairs) / n * correlation(x, pairs) * correlation(y, pairs) for pairs in kinds.values())
 
 
-def hidden_cause_nll(residuals, variances, loadings, points=2001, end=9.0):
-    """Return -log p of residuals with a common factor, summed over rows, without constants: by the trapezoidal rule."""
-    total, grid = 0.0, np.linspace(-end, end, points)
-    for row in range(residuals.shape[1]):
-        log_joint = -0.5 * grid**2 - 0.5 * np.log(2.0 * np.pi)
-        for child in range(len(residuals)):
-            rest = residuals[child, row] - loadings[child] * grid
-            log_joint = log_joint - 0.5 * (np.log(variances[child, row]) + rest**2 / variances[child, row])
-        top = log_joint.max()
-        total -= top + np.log(np.exp(log_joint - top).sum() * (grid[1] - grid[0]))
-    return total
-
-
-def district_score(families, linear_fits, loadings, mean, variance, price):
-    """Return the bound of linear children of a hidden cause whose values are N(mean, variance), row by row.
-
-    ``linear_fits`` holds x, y and the spread of y for each child; the price is that of one loading.
-    """
-    total = 0.0
-    for (_, parents), (x, y, spread), loading in zip(families, linear_fits, loadings, strict=True):
-        total += linear_evidence(x, y - loading * mean, spread + loading**2 * variance) + price + 2.0 * len(parents)
-    for u, v in zip(mean, variance, strict=True):
-        total += 0.5 * (u * u + v - 1.0 - np.log(v))
-    return total
-
-
 def window_correlation(series, places, units, window):
     """Return the mean correlation of pairs of one unit in windows of which a line is taken out, and over its error."""
     total, n_pairs = 0.0, 0

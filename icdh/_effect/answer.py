@@ -16,7 +16,6 @@ from icdh._effect.sample import Estimate, Sample, robustness_value, strongest_co
 from icdh._effect.slope import Slope
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.effects import Contrast, contrasts_of, outcomes_of, shown
-from icdh._model.hidden import refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import effect_of_equal_values, repeats, resembles_its_past
 from icdh._table.categories import Label
@@ -147,7 +146,6 @@ def effect(
     labels, graph = next(iter(ways), None), _model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
     table = table_of(X, labels, sequence, kinds)
-    refuse_hidden_causes(graph, "adjustment for observed columns")
     if graph is not None and graph.names != table.names:
         raise ValueError(f"model has {listed(graph.names)}, {option('X')} has {listed(table.names)}; pass its table")
     pair = variable_index(cause, table.names, "cause"), variable_index(effect, table.names, "effect")

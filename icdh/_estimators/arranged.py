@@ -154,9 +154,7 @@ class CanonicalTable(ColumnOrder):
             related=table.related,
         )
 
-    def columns(
-        self, transform: "str | Sequence[Rescaled | None]", random_state: int, masses: bool = True
-    ) -> "Columns":
+    def columns(self, transform: "str | Sequence[Rescaled | None]", random_state: int) -> "Columns":
         """Return the columns as causes and responses; see `icdh._node_model.columns.columns_of`.
 
         Values that an intervention set are no point masses: their rows do not count for the column.
@@ -165,7 +163,7 @@ class CanonicalTable(ColumnOrder):
 
         counts = np.ones(self.values.shape, dtype=bool) if self.rows is None else self.rows
         frequent = [
-            point_masses(column[rows]) if masses and KINDS[kind].is_number else []
+            point_masses(column[rows]) if KINDS[kind].is_number else []
             for column, rows, kind in zip(self.values, counts, self.kinds, strict=True)
         ]
         return columns_of(self.values, self.kinds, transform, random_state, self.n_categories, frequent, self.of_counts)

@@ -1,16 +1,15 @@
 """The search of `HNMSearch`: a transform of the columns, then the graph of the highest evidence."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
 from icdh._node_model.columns import Columns
-from icdh._node_model.confounded import ConfoundedFit
 from icdh._node_model.families import Families
 from icdh._node_model.score import FamilyScore, WholeScore
 from icdh._node_model.screening import TableGains, lingam_order
@@ -76,32 +75,6 @@ def edge_penalty_of(settings: SearchSettings, n_variables: int) -> float:
     return float(settings.edge_penalty)
 
 
-class HiddenCauses(Protocol):
-    """Hidden common causes beside a graph, found by a search that `GraphSearch` is given."""
-
-    @property
-    def children(self) -> tuple[tuple[int, ...], ...]:
-        """The children of each hidden cause."""
-        ...
-
-    def result(self) -> SearchResult:
-        """Return the graph among the variables, and what ended the search."""
-        ...
-
-    def scores_of_children(self, graph: Graph) -> list[float]:
-        """Return the scores of the children of each hidden cause, given a graph."""
-        ...
-
-    def refit(self, scores: FamilyScore, graph: Graph, n_restarts: int) -> Iterator[ConfoundedFit]:
-        """Yield the children of each hidden cause, fitted by other scores to a graph."""
-        ...
-
-
-# Arguments: the graph found, the scores it was found by, the rules of edges, the most parents, whether most effects are
-# linear, and the user's column of every node.
-FindHiddenCauses: TypeAlias = Callable[[SearchResult, FamilyScore, EdgeRules, int, bool, Integers], HiddenCauses]
-
-
 class LearnedGraph(NamedTuple):
     """What a search found, on the columns that vary, in the order that the search saw them in.
 
@@ -125,8 +98,6 @@ class LearnedGraph(NamedTuple):
         Of the fits.
     interrupted, timed_out : bool
         What ended the search early.
-    causes : HiddenCauses, optional
-        The hidden causes; None if they were not searched.
     whole : icdh._node_model.score.WholeScore, optional
         The scores on all rows of a long table.
     by_subsample : tuple, optional
@@ -143,7 +114,6 @@ class LearnedGraph(NamedTuple):
     seed: int
     interrupted: bool
     timed_out: bool
-    causes: HiddenCauses | None = None
     whole: WholeScore | None = None
     by_subsample: Graph | None = None
 
@@ -151,11 +121,6 @@ class LearnedGraph(NamedTuple):
     def decided(self) -> frozenset[int]:
         """The nodes whose parents the scores on all rows changed."""
         return frozenset(node for node, _ in differing_families(self.by_subsample or self.graph, self.graph))
-
-    @property
-    def confounded(self) -> set[int]:
-        """The nodes that have a hidden cause."""
-        return set() if self.causes is None else {node for children in self.causes.children for node in children}
 
     def copy(self, clock: Clock | None = None) -> "LearnedGraph":
         """Return what was found with scores that may learn more until a clock ends it, while these stay as they are."""
@@ -253,8 +218,6 @@ class GraphSearch:
         Called with every `Move`, in the user's columns.
     seed : int
         Of the fits.
-    find_hidden_causes : callable, optional
-        Searches for hidden causes beside the graph; by default nothing does.
     """
 
     settings: SearchSettings
@@ -262,7 +225,6 @@ class GraphSearch:
     clock: Clock
     report: Callable[[Move], None]
     seed: int
-    find_hidden_causes: FindHiddenCauses | None = None
 
     def run(self) -> LearnedGraph:
         """Return the best graph found."""
@@ -271,7 +233,7 @@ class GraphSearch:
                 f"{option('search', 'exact')} is for at most {MOST_VARIABLES} variables, {option('X')} has "
                 f"{self.table.order.size}; use {option('search', 'greedy')}"
             )
-        transform = self.transform() if self.find_hidden_causes is None else "none"
+        transform = self.transform()
         columns = self.table.columns(transform, self.seed).with_normal_scores()
         scores, found = self._greedy(columns)
         if self.settings.search == "exact" and not found.ended_early:
@@ -279,16 +241,8 @@ class GraphSearch:
         whole, by_subsample = None, found.graph
         if scores.families is not scores.families.whole and not found.ended_early:
             whole, found = self._on_all_rows(scores, found)
-        causes = None
-        if self.find_hidden_causes is not None and not found.ended_early:
-            linear = cheap_gains(scores, found.graph) is scores.linear_gains
-            rules, order = self.table.rules, self.table.order
-            causes = self.find_hidden_causes(found, scores, rules, self.settings.max_parents, linear, order)
-            found = causes.result()
         how = self.settings, self.seed, found.interrupted, found.timed_out
-        return LearnedGraph(
-            found.graph, found.moves, scores, self.table, transform, columns, *how, causes, whole, by_subsample
-        )
+        return LearnedGraph(found.graph, found.moves, scores, self.table, transform, columns, *how, whole, by_subsample)
 
     def transform(self) -> str:
         """Return the requested transform, or that raises the evidence of the graph of a short search most."""

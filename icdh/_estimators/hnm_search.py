@@ -11,24 +11,23 @@ import numpy as np
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator, SearchSettings
 from icdh._estimators.data_warnings import warn_about_fit
-from icdh._model.causal import About, HiddenCause
+from icdh._model.causal import About
 from icdh._model.columns import ModelColumns
-from icdh._model.hidden import HiddenValues, hidden_values_of, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.kinds import KINDS, grid_of, point_masses
 from icdh._table.table import Scaling, Table
-from icdh._utils.arrays import ByColumn, Mask, TableLike
+from icdh._utils.arrays import ByColumn, TableLike
 from icdh._utils.checks import random_generator, settings_of
 from icdh._utils.clock import Clock
 from icdh._utils.parallel import deferred_interrupts
-from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
-from icdh.knowledge import EdgeRules, Knowledge
+from icdh.exceptions import ConvergenceWarning, option, warn
+from icdh.knowledge import EdgeRules
 from icdh.search.moves import Move
 
 if TYPE_CHECKING:
-    from icdh._estimators.graph_search import FindHiddenCauses, LearnedGraph
+    from icdh._estimators.graph_search import LearnedGraph
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -88,13 +87,6 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         families have at most three causes among eight candidates, or one cause more or fewer than in the greedy graph.
         None has more than ``max_parents``. It is exact about the choice among these, given their fits: a fit may end in
         a local minimum. Families whose residuals still depend on their own causes are fitted again first.
-    hidden_causes : bool, default False
-        Whether to look for hidden common causes: batches, seasons, general factors, treatments that nobody recorded.
-        Without it such a cause leaves false arrows between its children. A hidden cause is Gaussian and adds a multiple
-        of its value to every child, in the units of the child. No transform of the columns is tried. It has three
-        children or more, all of them numbers, and no variable has two. What is found are causes of many children whose
-        effects are linear. Hidden causes of two columns look like an arrow. Where effects are not linear few are found
-        (`icdh._hidden_causes`).
     n_restarts : int, default 3
         Number of random initialisations of each family of the current graph, and of each with one cause removed. The
         fit of the highest evidence is kept.
@@ -174,12 +166,6 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         includes the edges that ``min_strength`` and ``max_edges`` remove. Graphs of a table of more than 20,000 rows
         are compared on 10,000 of them, evenly spread. The strength of an edge is that in these rows. All rows may then
         change the causes of variables without misfit; edges to these have the strength that all rows give.
-    hidden_causes_ : list of icdh.HiddenCause
-        The hidden common causes found: children, loadings, and strength in nats.
-    bidirected_edges_ : ndarray of bool, shape (N, N)
-        Which pairs of variables have one of them in common.
-    hidden_values_ : icdh.HiddenValues
-        Mean and standard deviation of their values in each row that was fitted, given the row, shape (M, K).
     edge_probability_ : ndarray, shape (N, N)
         The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps.
     imputations_ : list of HNMSearch
@@ -218,9 +204,6 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     noise_distribution_: str = field(init=False)
     column_transform_: str = field(init=False)
     kinds_: list[str] = field(init=False)
-    hidden_causes_: list[HiddenCause] = field(init=False)
-    bidirected_edges_: Mask = field(init=False)
-    hidden_values_: HiddenValues = field(init=False)
     _found: "LearnedGraph" = field(init=False)
     _counts_dependent_rows = True
     _weight_unit = "nats"
@@ -237,7 +220,6 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         from icdh._estimators.graph_search import GraphSearch
         from icdh._estimators.readings import are_counts
 
-        find_hidden_causes = self._find_hidden_causes(table, design)
         rules, scaling = design.rules(self._rules(table.names)), Scaling.of(table, "standardize")
         canonical = CanonicalTable.of(table, scaling, table.kinds, design, rules).with_rows_by_content()
         seed = int(random_generator(self.random_state).integers(2**31))
@@ -247,7 +229,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             table = table.declaring(dict.fromkeys(canonical.order[guessed].tolist(), "gridded"))
             canonical = canonical.reading(guessed, "gridded")
         report = partial(self._report_move, [*table.names, *design.conditions])
-        found = GraphSearch(settings, canonical, clock, report, seed, find_hidden_causes).run()
+        found = GraphSearch(settings, canonical, clock, report, seed).run()
         learn = partial(self._learn_graph, table, scaling, design, rules)
         if not found.interrupted:
             try:
@@ -298,7 +280,6 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             kinds_=table.kinds,
             targets_=design.targets(dag),
             edge_strength_=strength,
-            hidden_values_=hidden_values_of(model, scaling.apply(table.values)),
             _found=found,
             interrupted_=found.interrupted,
             timed_out_=not (in_time or found.interrupted),
@@ -306,43 +287,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         if self.interrupted_ or self.timed_out_:
             late = f"{option('max_seconds', self.max_seconds)} ended the search"
             reason = "interrupted" if self.interrupted_ else late
-            n_named = len(Knowledge.of(self.knowledge).hidden_causes(table.names)[0])
-            lost = ", without hidden causes that knowledge names" if len(self.hidden_causes_) < n_named else ""
-            message = f"{reason} after {len(self.history_)} moves; the best graph so far is kept{lost}"
-            warn(message, ConvergenceWarning)
+            warn(f"{reason} after {len(self.history_)} moves; the best graph so far is kept", ConvergenceWarning)
         warn_about_fit(self.model_, table)
-
-    def _find_hidden_causes(self, table: Table, design: Design) -> "FindHiddenCauses | None":
-        """Return the search for hidden causes beside a graph, or None if they are not asked for.
-
-        Raises
-        ------
-        ArgumentValueError
-            If hidden causes are looked for in what the search takes no account of, or known and not looked for.
-        """
-        from icdh._estimators.graph_search import SIZES
-
-        known = Knowledge.of(self.knowledge).hidden_causes(table.names)
-        if not self.hidden_causes:
-            if known[0]:
-                reason = f"names hidden causes; let them be looked for with {option('hidden_causes', True)}"
-                raise ArgumentValueError("knowledge", reason)
-            return None
-        refused = {
-            "search='exact'; use 'greedy'": self.search == "exact",
-            "missing='impute'; use 'drop'": self.missing == "impute",
-            f"column_transform={self.column_transform!r}; apply it to the columns before the fit": self.column_transform
-            not in ("auto", "none"),
-            "interventions; leave out the rows where something was set": design.rows is not None,
-            "groups or sequences of rows; keep one row of each group": table.related is not None,
-            f"more than {SIZES.long_table} rows; draw that many": table.n_observations > SIZES.long_table,
-        }
-        for what, holds in refused.items():
-            if holds:
-                raise ArgumentValueError("hidden_causes", f"cannot be looked for with {what}, or leave it out")
-        from icdh._hidden_causes.search import find_hidden_causes
-
-        return partial(find_hidden_causes, known)
 
     def rethreshold(self, *, min_strength: float | None = None, max_edges: int | None = None) -> "HNMSearch":
         """Set other thresholds and rebuild the DAG from ``edge_strength_``, without searching again.
@@ -362,7 +308,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         NotFittedError
             Before ``fit``.
         ValueError, TypeError
-            If one is not a number of at least zero, or the model has hidden causes.
+            If one is not a number of at least zero.
 
         Warns
         -----
@@ -372,7 +318,6 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         from icdh._estimators.refit import refit
 
         model = self._fitted_model()
-        refuse_hidden_causes(model, "rethreshold")
         thresholds, rules = self._checked(min_strength=min_strength, max_edges=max_edges), self._rules(model.names)
         stricter = copy(self).set_params(**thresholds)
         kept = stricter._strong(rules.dag(self.edge_strength_).adjacency, self.edge_strength_, rules)
@@ -388,10 +333,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         ------
         NotFittedError
             Before ``fit``.
-        ArgumentError
-            If it has hidden causes.
         """
-        refuse_hidden_causes(self._fitted_model(), "what asks for the graph found")
+        self._fitted_model()
         return self._found
 
     def for_resamples(self, X: TableLike, interventions: InterventionsLike = None) -> "HNMSearch":

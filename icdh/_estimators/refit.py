@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from icdh._estimators.graph_search import SIZES, HiddenCauses, LearnedGraph, family_evidence
-from icdh._model.causal import HiddenCause
+from icdh._estimators.graph_search import SIZES, LearnedGraph, family_evidence
 from icdh._model.structural import StructuralModel
 from icdh._node_model.additive import AdditivePredictor
-from icdh._node_model.confounded import ConfoundedConditional
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families
 from icdh._node_model.gaussian import GaussianLaw, fit_linear
@@ -20,7 +18,7 @@ from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import Floats
 from icdh._utils.clock import Clock, OutOfTime
 from icdh._utils.parallel import single_blas_thread
-from icdh.search.moves import Family, Graph, toggled
+from icdh.search.moves import Family, Graph
 
 
 def strengths(found: LearnedGraph) -> np.ndarray:
@@ -39,9 +37,6 @@ def strengths(found: LearnedGraph) -> np.ndarray:
     scores, table, decided = _without_limit(found, found.graph), found.table, found.decided
     strength = np.zeros((len(table.order),) * 2)
     for node, parents in enumerate(found.graph):
-        if found.causes is not None and node in found.confounded:
-            strength[list(parents), node] = _strengths_beside_hidden(found.causes, found.graph, node)
-            continue
         by = found.whole if found.whole is not None and node in decided else scores
         rise = by.rises((node, parents))
         rise /= by.families.design_effects((node, parents), by.fit_of((node, parents)))
@@ -58,7 +53,7 @@ def _mean_and_spread_losses(
     """
     table, scores = found.table, found.scores
     losses = np.full((2, table.n_columns, table.n_columns), np.nan)
-    families = [(node, parents) for node, parents in enumerate(graph) if parents and node not in found.confounded]
+    families = [(node, parents) for node, parents in enumerate(graph) if parents]
     try:
         found.limit(clock)
         scores(families)
@@ -71,15 +66,6 @@ def _mean_and_spread_losses(
         losses[:, table.order[list(parents)], table.order[node]] = of_family
     among = losses[:, :n_variables, :n_variables]
     return (among[0], among[1]) if np.isfinite(among).any() else (None, None)
-
-
-def _strengths_beside_hidden(causes: HiddenCauses, found: Graph, node: int) -> list[float]:
-    """Return by how many nats the score rises without each cause of a variable that has a hidden one."""
-    before, graph, rises = sum(causes.scores_of_children(found)), list(found), []
-    for cause in found[node]:
-        graph[node] = toggled(found[node], cause)
-        rises.append(max(sum(causes.scores_of_children(tuple(graph))) - before, float(np.finfo(float).tiny)))
-    return rises
 
 
 def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[StructuralModel, dict[str, object], bool]:
@@ -98,19 +84,14 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
         Ends the refit: of families without a fit, a few observations are then fitted.
     """
     graph, table, n_variables = found.among(model.adjacency), found.table, len(model.names)
-    hidden: list[HiddenCause] = []
-    of_children: list[float] = []
     scaling = replace(model.columns.scaling, transforms=_transforms(found, n_variables))
     columns = replace(model.columns, scaling=scaling)
     model = replace(model, columns=columns)
     with single_blas_thread():
-        families = [family for family in enumerate(graph) if family[0] not in found.confounded]
+        families = list(enumerate(graph))
         scores, in_time = _with_final_units(found, graph, clock)
         winners = _winners(found, scores, families, clock, in_time)
         conditionals = _conditionals(found, families, winners, n_variables)
-        if found.causes is not None and found.confounded:
-            hidden = _add_confounded(found, found.causes, graph, model, conditionals)
-            of_children = found.causes.scores_of_children(graph)
         for node, known in (*columns.levels.items(), *columns.masses.items()):  # the search saw their first digits
             law = conditionals[node].law.with_levels(scaling.apply(known, node))
             conditionals[node] = replace(conditionals[node], law=law)
@@ -127,15 +108,12 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
         model,
         columns=replace(columns, centre=centre),
         conditionals=conditionals,
-        hidden_causes=tuple(hidden),
         edge_evidence=replace(model.edge_evidence, mean_loss=losses[0], spread_loss=losses[1]),
     )
     learned = {
-        "evidence_": found.columns.log_jacobian - float(sum(of_others) + sum(of_children)),
+        "evidence_": found.columns.log_jacobian - float(sum(of_others)),
         "noise_distribution_": "mixed" if len(noise) > 1 else min(noise, default="gaussian"),
         "nll_": model.nll(values, table.baseline),
-        "hidden_causes_": hidden,
-        "bidirected_edges_": model.bidirected_edges(),
     }
     return model, learned, in_time
 
@@ -256,9 +234,9 @@ def _scores_on_exact_columns(found: LearnedGraph, families: list[Family], clock:
         return quick, False
 
 
-def _evidence_on_exact_columns(found: LearnedGraph, clock: Clock, masses: bool = True) -> FamilyScore:
-    """Return the evidence of families of columns without cells of grids, with or without point masses."""
-    columns = found.table.without_grids().columns(found.columns.transforms, found.seed, masses)
+def _evidence_on_exact_columns(found: LearnedGraph, clock: Clock) -> FamilyScore:
+    """Return the evidence of families of columns without cells of grids."""
+    columns = found.table.without_grids().columns(found.columns.transforms, found.seed)
     return family_evidence(found.settings, columns, found.table, found.seed, clock)
 
 
@@ -298,30 +276,3 @@ def _conditionals(
         without_contexts = of_users.held(inputs < n_variables, table.signs[list(parents)] * zeros[list(parents)])
         conditionals[table.order[node]] = Conditional(without_contexts, law if sign > 0.0 else law.turned())
     return conditionals
-
-
-def _add_confounded(
-    found: LearnedGraph, causes: HiddenCauses, graph: Graph, model: StructuralModel, conditionals: list[Conditional]
-) -> list[HiddenCause]:
-    """Set the distributions of the children of hidden causes, and return these causes.
-
-    The strongest loading of a hidden cause is positive.
-    """
-    table, hidden, scores = found.table, [], _evidence_on_exact_columns(found, Clock(), False)
-    scores.units[:] = found.scores.units
-    for families, loadings, networks, strength in causes.refit(scores, graph, found.settings.n_restarts):
-        children = [node for node, _ in families]
-        loadings = loadings * table.signs[children]
-        loadings *= np.sign(loadings[np.argmax(np.abs(loadings))])
-        winners: list[tuple[FamilyPredictor, Law]] = []
-        for (_, parents), (response, fit) in zip(families, networks, strict=True):
-            inputs = np.array(parents, dtype=int)
-            network = NodeNetwork(inputs, scores.families.widths[inputs], fit.theta, fit.hidden_units)
-            winners.append((network, response.law))
-        given, nodes = _conditionals(found, list(families), winners, len(conditionals)), table.order[children]
-        for node, loading in zip(nodes.tolist(), loadings.tolist(), strict=True):
-            conditionals[node] = ConfoundedConditional(**vars(given[node]), loading=loading)
-        order = np.argsort(nodes)
-        names = tuple(model.names[node] for node in nodes[order])
-        hidden.append(HiddenCause(names, (loadings * model.columns.scaling.scale[nodes])[order], strength))
-    return hidden

@@ -12,7 +12,7 @@ A variable of labels, or of few ordered levels, has a probability for each of th
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -20,34 +20,6 @@ from icdh import graphs
 from icdh._model.columns import ModelColumns
 from icdh._node_model.law import Conditional
 from icdh._utils.arrays import Floats, TableLike
-
-
-class HiddenCause(NamedTuple):
-    """A common cause of several variables that is no column of the table.
-
-    Attributes
-    ----------
-    children : tuple
-        The names of its effects.
-    loadings : ndarray, shape (c,)
-        What one standard deviation of the hidden cause adds to each of them, in its units.
-    strength : float
-        The nats that the score of the graph loses without it.
-
-    Examples
-    --------
-    >>> import icdh
-    >>> season = icdh.HiddenCause(("rain", "wind", "ice"), np.array([2.0, 1.0, 0.5]), 25.0)
-    >>> season.children
-    ('rain', 'wind', 'ice')
-    """
-
-    children: tuple[Hashable, ...]
-    loadings: Floats
-    strength: float
-
-    def __str__(self) -> str:
-        return f"hidden cause of {', '.join(map(str, self.children))}"
 
 
 class About(TypedDict, total=False):
@@ -108,8 +80,6 @@ class CausalModel:
     conditionals : sequence of Conditional
         One a variable, about scaled data. They may depend on more than the causes, weakly; see
         `icdh.StructuralModel.sample`.
-    hidden_causes : tuple of HiddenCause
-        The hidden common causes that were found.
     edge_evidence : EdgeEvidence
         What speaks for its edges.
     about : dict
@@ -120,7 +90,6 @@ class CausalModel:
     columns: ModelColumns
     adjacency: Floats
     conditionals: Sequence[Conditional]
-    hidden_causes: tuple[HiddenCause, ...] = ()
     edge_evidence: EdgeEvidence = EdgeEvidence()
     about: About = field(default_factory=About)
 

@@ -22,7 +22,6 @@ import numpy as np
 
 from icdh import graphs
 from icdh._model.causal import CausalModel
-from icdh._model.hidden import parts
 from icdh._table.categories import Categories, Label
 from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
 from icdh._utils.arrays import ByColumn, Floats, RandomState
@@ -147,50 +146,40 @@ class Rows(NamedTuple):
         The same, scaled.
     noise : ndarray, shape (N, M)
         The standardised noise of every variable.
-    hidden : ndarray, shape (N, M)
-        The value of its hidden cause; zero where it has none.
     """
 
     values: Floats
     scaled: Floats
     noise: Floats
-    hidden: Floats
 
 
 def drawn(model: CausalModel, n_rows: int, rng: np.random.Generator) -> Rows:
     """Return rows drawn from a model, causes before effects."""
     values, noise = np.empty((len(model.names), n_rows)), np.empty((len(model.names), n_rows))
-    hidden = np.zeros(noise.shape)
-    for cause in model.hidden_causes:
-        hidden[[model.names.index(child) for child in cause.children]] = rng.standard_normal(n_rows)
     scaled = np.repeat(model.columns.centre[:, np.newaxis], n_rows, axis=1)
     for node in model.causal_order():
         noise[node] = model.conditionals[node].draw_noise(n_rows, rng)
-        scaled[node] = _natural(model, node, scaled, noise[node], hidden[node])
+        scaled[node] = _natural(model, node, scaled, noise[node])
         values[node] = model.in_units(node, scaled[node])
-    return Rows(values, scaled, noise, hidden)
+    return Rows(values, scaled, noise)
 
 
-def _natural(model: CausalModel, node: int, scaled: Floats, noise: Floats, hidden: Floats) -> Floats:
-    """Return a variable given its causes, its noise and the value of its hidden cause, all of shape (M,)."""
-    natural = model.conditionals[node].draw(model.others_held(node, scaled), noise, hidden)
+def _natural(model: CausalModel, node: int, scaled: Floats, noise: Floats) -> Floats:
+    """Return a variable given its causes and its noise, all of shape (M,)."""
+    natural = model.conditionals[node].draw(model.others_held(node, scaled), noise)
     return model.columns.scaling.apply(model.in_units(node, natural), node) if node in model.columns.grids else natural
 
 
 def abducted(model: CausalModel, values: Floats, scaled: Floats) -> Rows:
     """Return observed rows with their noise under the model; values and scaled have shape (N, M).
 
-    The noise of a label, a level or a point mass is not determined: it is NaN. The value of a hidden cause is its mean
-    given the row.
+    The noise of a label, a level or a point mass is not determined: it is NaN.
     """
-    noise, hidden = np.full_like(scaled, np.nan), np.zeros_like(scaled)
+    noise = np.full_like(scaled, np.nan)
     for node, conditional in enumerate(model.conditionals):
         if (of_rows := conditional.noise(scaled[node], model.others_held(node, scaled))) is not None:
             noise[node] = of_rows
-    for part in parts(model, scaled):
-        hidden[part.nodes] = part.posterior.mean
-        noise[part.nodes] = part.noise
-    return Rows(values, scaled, noise, hidden)
+    return Rows(values, scaled, noise)
 
 
 def under(model: CausalModel, rows: Rows, do: ByColumn[object] | None, as_numbers: AsNumbers | None = None) -> Floats:
@@ -211,7 +200,7 @@ def under(model: CausalModel, rows: Rows, do: ByColumn[object] | None, as_number
                 )
             as_set: Floats = scaled[node]
             return as_set
-        natural = _natural(model, node, scaled, rows.noise[node], rows.hidden[node])
+        natural = _natural(model, node, scaled, rows.noise[node])
         values[node] = model.in_units(node, natural)
         return natural
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from icdh import graphs
-from icdh._model.causal import CausalModel, HiddenCause
-from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes
+from icdh._model.causal import CausalModel
 from icdh._utils.arrays import Floats, Foreign
 from icdh._utils.labels import edge_lines, first, printable, texts
 from icdh.exceptions import import_extra
@@ -26,7 +25,6 @@ def to_dowhy(model: CausalModel) -> Foreign:
     MissingExtraError
         If DoWhy is not installed.
     """
-    refuse_hidden_causes(model, "to_dowhy", "pass the graph to DoWhy's CausalModel, as to_networkx or to_gml give it")
     labels = [name for name, given in zip(model.names, model.conditionals, strict=True) if not given.law.has_mean]
     if labels:
         raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
@@ -76,7 +74,7 @@ class _Response:
     def value(self, rows: Floats, noise: Floats) -> Floats:
         """Return the variable given its causes, one a column, and its noise, both of shape (n_rows, 1)."""
         values = self.given(rows, len(noise))
-        drawn = self.model.conditionals[self.node].draw(values, np.ravel(noise), np.zeros(noise.size))
+        drawn = self.model.conditionals[self.node].draw(values, np.ravel(noise))
         return self.model.in_units(self.node, drawn)[:, np.newaxis]
 
     def noise_of(self, target: Floats, rows: Floats) -> Floats:
@@ -139,29 +137,25 @@ def _mechanisms(gcm: Foreign) -> tuple[Foreign, Foreign]:
 def to_pgmpy(model: CausalModel) -> Foreign:
     """Return the DAG as a pgmpy.base.DAG whose edges carry ``weight``; needs the extra ``[pgmpy]``.
 
-    Hidden causes are its ``latents``. pgmpy's own models are of tables of probabilities or linear: the mechanisms stay
-    here.
+    pgmpy's own models are of tables of probabilities or linear: the mechanisms stay here.
 
     Raises
     ------
     MissingExtraError
         If pgmpy is not installed.
     """
-    weights, nodes = graph_with_hidden(model)
-    names, N = texts(nodes), len(model.names)
-    of_hidden = [(names[i], names[j]) for i, j in np.argwhere(weights).tolist() if i >= N]
-    dag = import_extra("pgmpy.base", "pgmpy").DAG(of_hidden, latents=set(names[N:]))
+    names = texts(model.names)
+    dag = import_extra("pgmpy.base", "pgmpy").DAG()
     dag.add_nodes_from(names)
-    for i, j in np.argwhere(weights).tolist():
-        dag.add_edge(names[i], names[j], weight=float(weights[i, j]))
+    for i, j in np.argwhere(model.adjacency).tolist():
+        dag.add_edge(names[i], names[j], weight=float(model.adjacency[i, j]))
     return dag
 
 
 def to_causallearn(model: CausalModel) -> Foreign:
     """Return the DAG as a causallearn.graph.GeneralGraph.GeneralGraph; needs the extra ``[causal-learn]``.
 
-    Its matrix has -1 in row i and 1 in row j of an edge i -> j: ``graph[j, i] == 1 and graph[i, j] == -1``. Hidden
-    causes are nodes of the type LATENT.
+    Its matrix has -1 in row i and 1 in row j of an edge i -> j: ``graph[j, i] == 1 and graph[i, j] == -1``.
 
     Raises
     ------
@@ -171,13 +165,9 @@ def to_causallearn(model: CausalModel) -> Foreign:
     package = "causallearn.graph"
     GraphNode = import_extra(f"{package}.GraphNode", "causal-learn").GraphNode
     GeneralGraph = import_extra(f"{package}.GeneralGraph", "causal-learn").GeneralGraph
-    Latent = import_extra(f"{package}.NodeType", "causal-learn").NodeType.LATENT
-    weights, names = graph_with_hidden(model)
-    nodes = [GraphNode(name) for name in texts(names)]
-    for hidden in nodes[len(model.names) :]:
-        hidden.set_node_type(Latent)
+    nodes = [GraphNode(name) for name in texts(model.names)]
     graph = GeneralGraph(nodes)
-    for i, j in np.argwhere(weights).tolist():
+    for i, j in np.argwhere(model.adjacency).tolist():
         graph.add_directed_edge(nodes[i], nodes[j])
     return graph
 
@@ -205,10 +195,4 @@ def summary(model: CausalModel) -> str:
     rows = [[names[i], names[j], *(format(values[i, j], form) for values, form in columns.values())] for i, j in shown]
     lines = edge_lines([["cause", "effect", *columns], *rows]) if rows else []
     weaker = [f"and {n_more} weaker edges"] if n_more else []
-    return "\n".join([headline(model), *lines, *weaker, *map(hidden_line, model.hidden_causes)])
-
-
-def hidden_line(cause: HiddenCause) -> str:
-    """Return what is known of a hidden cause in one line."""
-    loadings = ", ".join(f"{child} {loading:.3g}" for child, loading in zip(*cause[:2], strict=True))
-    return f"hidden common cause, {cause.strength:.3g} nats, adds per standard deviation: {loadings}"
+    return "\n".join([headline(model), *lines, *weaker])

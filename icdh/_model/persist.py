@@ -22,9 +22,8 @@ from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_typ
 import numpy as np
 
 from icdh import graphs
-from icdh._model.causal import CausalModel, EdgeEvidence, HiddenCause
+from icdh._model.causal import CausalModel, EdgeEvidence
 from icdh._model.columns import ModelColumns
-from icdh._model.hidden import is_confounded
 from icdh._node_model.law import Conditional, ConstantLaw, Law, NoCauses, NormalLaw, Predictor
 from icdh._node_model.noise_density import Free, Gaussian, Noise, Student
 from icdh._table.categories import MOST_LABELS, Categories
@@ -57,7 +56,6 @@ SHAPES = {
     **{
         "cuts": "c",
         "shares": "B",
-        "loadings": "c",
         "masses": "K",
         "log_odds": "K",
         "knots": "k",
@@ -71,7 +69,6 @@ def _kinds() -> dict[object, dict[str, type]]:
     """Return the kinds of parts; they are looked up when needed because the node model loads compiled code."""
     from icdh._node_model.additive import AdditivePredictor
     from icdh._node_model.categorical import LabelLaw
-    from icdh._node_model.confounded import ConfoundedConditional
     from icdh._node_model.count import CountLaw
     from icdh._node_model.gaussian import GaussianLaw
     from icdh._node_model.network import NodeNetwork
@@ -79,10 +76,7 @@ def _kinds() -> dict[object, dict[str, type]]:
     from icdh._node_model.point_masses import PointMassLaw
 
     return {
-        Conditional: {
-            "alone": Conditional,
-            "confounded": ConfoundedConditional,
-        },
+        Conditional: {"alone": Conditional},
         Predictor: {
             "constant": NoCauses,
             "network": NetworkConditional,
@@ -127,10 +121,10 @@ def write_model(path: str | os.PathLike[str], model: CausalModel) -> None:
             dtype, entry = INTEGERS if value.dtype.kind in "biu" else FLOATS, f"arrays/{len(entries)}"
             entries[entry] = np.ascontiguousarray(value, dtype=dtype).tobytes()
             return {"array": entry, "dtype": dtype, "shape": list(value.shape)}
-        if is_dataclass(value) or isinstance(value, (Categories, HiddenCause)):
+        if is_dataclass(value) or isinstance(value, Categories):
             kind = {"kind": kinds[type(value)]} if type(value) in kinds else {}
             parts = {name: getattr(value, name) for name in _hints(type(value))}
-            of_names = {name: list(map(_encoded_name, parts.pop(name))) for name in {"names", "children"} & {*parts}}
+            of_names = {name: list(map(_encoded_name, parts.pop(name))) for name in {"names"} & {*parts}}
             return {**kind, **of_names, **{name: encoded(part) for name, part in parts.items()}}
         if isinstance(value, dict):
             return {str(key): encoded(part) for key, part in value.items()}
@@ -293,7 +287,8 @@ class _Content:
             return {inner[0](key): self.value(part, inner[1], name, n_variables) for key, part in code.items()}
         if kind in self.kinds:
             _demand(isinstance(code, dict), f"{name} is no part of a model")
-            _demand(code.get("kind") != "hidden input", "its hidden cause is an input of networks; fit again")
+            has_hidden = code.get("kind") in ("hidden input", "confounded")
+            _demand(not has_hidden, "it has a hidden common cause, which models no longer have; fit again")
             _demand(code.get("kind") in self.kinds[kind], f"{name} are of no known kind")
             kind = self.kinds[kind][code["kind"]]
         if hasattr(kind, "__annotations__"):
@@ -362,12 +357,6 @@ def _check_model(model: CausalModel) -> None:
     n_labels = {n: len(known.labels) for n, known in columns.categories.items() if not known.ordered}
     for n, part in enumerate(model.conditionals):
         _check_part(part, model, n, n_labels)
-    children = [child for cause in model.hidden_causes for child in cause.children]
-    given = dict(zip(model.names, model.conditionals, strict=True))
-    confounded = {name for name, part in given.items() if is_confounded(part)}
-    _demand({*children} == confounded and len(children) == len(confounded), "hidden causes lack their children")
-    sizes = [(len(cause.children), cause.loadings.size) for cause in model.hidden_causes]
-    _demand(all(size == n_loadings > 0 for size, n_loadings in sizes), "loadings are not those of children")
 
 
 def _check_part(part: Conditional, model: CausalModel, n: int, n_labels: dict[int, int]) -> None:

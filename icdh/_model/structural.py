@@ -11,9 +11,7 @@ from numpy.typing import ArrayLike
 from icdh import graphs
 from icdh._model import effects as interventional
 from icdh._model import export
-from icdh._model import hidden as hidden_common
 from icdh._model.causal import CausalModel, number_at
-from icdh._model.hidden import is_confounded
 from icdh._table.frames import frame_of, index_of
 from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState, TableLike
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
@@ -69,8 +67,6 @@ class StructuralModel(CausalModel):
     conditionals : sequence of Conditional
         One a variable, about scaled data. They may depend on more than the causes, weakly; see
         `icdh.StructuralModel.sample`.
-    hidden_causes : tuple of HiddenCause
-        The hidden common causes that were found.
     edge_evidence : EdgeEvidence
         What speaks for its edges.
     about : dict
@@ -233,10 +229,8 @@ class StructuralModel(CausalModel):
         rows : ndarray of bool, shape (N, M), optional
             The observations that count for each variable; by default all.
         """
-        scaling, total = self.columns.scaling, sum(float(part.nll.mean()) for part in hidden_common.parts(self, values))
+        scaling, total = self.columns.scaling, 0.0
         for n, conditional in enumerate(self.conditionals):  # one by one: long tables need little more memory
-            if is_confounded(conditional):
-                continue
             nats = -conditional.log_density(values[n], values)
             if n in scaling.transforms:
                 nats -= np.where(conditional.law.has_density(values[n]), scaling.log_slope(values[n], n), 0.0)
@@ -302,8 +296,7 @@ class StructuralModel(CausalModel):
 
         Notes
         -----
-        Every row keeps its own noise, (X - mean) / standard deviation given the causes. A hidden cause keeps the mean
-        of its values given the row.
+        Every row keeps its own noise, (X - mean) / standard deviation given the causes.
 
         Examples
         --------
@@ -322,8 +315,6 @@ class StructuralModel(CausalModel):
         rows = interventional.abducted(self, table.values, self.columns.scaled(table))
         return self.columns.observations(interventional.under(self, rows, do, self.columns.as_numbers), X)
 
-    hidden_values = hidden_common.hidden_values
-    bidirected_edges = hidden_common.bidirected_edges
     average_effect = interventional.average_effect
     effects = interventional.effects
 
@@ -344,33 +335,24 @@ class StructuralModel(CausalModel):
         ]
 
     def to_networkx(self) -> "networkx.DiGraph":
-        """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``.
-
-        Hidden causes are nodes as well, with ``observed="no"``: DoWhy's ``CausalModel`` takes the graph as it is.
-        """
-        graph = graphs.to_networkx(*hidden_common.graph_with_hidden(self))
-        for cause in self.hidden_causes:
-            graph.nodes[str(cause)]["observed"] = "no"
-        return graph
+        """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``."""
+        return graphs.to_networkx(self.adjacency, self.names)
 
     def to_dot(self) -> str:
-        """Return the DAG in the DOT language of Graphviz, hidden causes as nodes as well."""
-        return graphs.to_dot(*hidden_common.graph_with_hidden(self))
+        """Return the DAG in the DOT language of Graphviz."""
+        return graphs.to_dot(self.adjacency, self.names)
 
     def to_graphml(self) -> str:
-        """Return the DAG in GraphML, weights as data of the edges, hidden causes as nodes as well."""
-        return graphs.to_graphml(*hidden_common.graph_with_hidden(self))
+        """Return the DAG in GraphML, weights as data of the edges."""
+        return graphs.to_graphml(self.adjacency, self.names)
 
     def to_gml(self) -> str:
-        """Return the DAG in GML, hidden causes as nodes as well, which DoWhy's ``CausalModel`` takes as unobserved."""
-        return graphs.to_gml(*hidden_common.graph_with_hidden(self))
+        """Return the DAG in GML, which DoWhy's ``CausalModel`` takes."""
+        return graphs.to_gml(self.adjacency, self.names)
 
     def to_json(self) -> str:
-        """Return the DAG as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights.
-
-        Hidden causes are nodes as well.
-        """
-        return graphs.to_json(*hidden_common.graph_with_hidden(self))
+        """Return the DAG as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights."""
+        return graphs.to_json(self.adjacency, self.names)
 
     to_dowhy = export.to_dowhy
     to_pgmpy = export.to_pgmpy
@@ -434,7 +416,7 @@ class StructuralModel(CausalModel):
     ) -> None:
         """Write one HTML page of what was learned, without links to anything outside it.
 
-        It shows the table, the graph (to point at), its hidden causes, and the edges with the fitted mean and spread of
+        It shows the table, the graph (to point at), and the edges with the fitted mean and spread of
         every effect. Then come residual checks, total effects, the assumptions with what speaks against them, and what
         made it. Needs the extra ``[report]``.
 

@@ -391,8 +391,8 @@ class Conditional:
         """Return mean and scale, each of shape (M,), given all variables; see `Law.mean_and_scale`."""
         return self.law.mean_and_scale(self.outputs(values))
 
-    def draw(self, values: Floats, noise: Floats, hidden: Floats) -> Floats:
-        """Return the variable, shape (M,), given all variables, its noise and a hidden cause, both of shape (M,)."""
+    def draw(self, values: Floats, noise: Floats) -> Floats:
+        """Return the variable, shape (M,), given all variables and its noise, shape (M,)."""
         return self.law.draw(self.outputs(values), noise)
 
     def noise(self, observed: Floats, values: Floats) -> Floats | None:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._model.export import hidden_line, weight_unit
-from icdh._utils.labels import counted, edge_lines, listed, printable
+from icdh._model.export import weight_unit
+from icdh._utils.labels import counted, edge_lines, listed
 from icdh.cli._input import Input
 from icdh.cli._messages import watched
 from icdh.cli._options import DEFAULTS, METHODS, KnowledgeOptions, Learned, Learning, option_named
@@ -87,7 +87,6 @@ def edge_list(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
     unit = weight_unit(model.model_)
     lines = [_head(model, len(records)), *(edge_lines(edge_rows(records, unit)) if records else [])]
     lines += marks_explained(records)
-    lines += [printable(hidden_line(cause)) for cause in model.model_.hidden_causes]
     lines += filter(None, [unweighed(records, unit), _about_rows(model, records), _about_search(model, records)])
     return [*lines, EXPLAIN] if records else lines
 
@@ -109,7 +108,7 @@ def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> str:
     from icdh._estimators.graph_search import SIZES
 
     n_rows = model.model_.about.get("n_observations", 0)
-    if not records or not isinstance(model, HNMSearch) or model.hidden_causes_:
+    if not records or not isinstance(model, HNMSearch):
         return ""
     found = model.found_graph()
     if n_rows <= SIZES.long_table:

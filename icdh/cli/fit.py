@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Floats
 from icdh._utils.checks import n_workers
@@ -85,8 +84,6 @@ def _check_uncertainty(command: "Fit") -> None:
     """Raise ValueError if the options do not go together."""
     if command.posterior and command.method != "search":
         raise ValueError("--posterior needs the evidence that --method search weighs; else take --bootstrap N")
-    if command.posterior and command.parameters.get("hidden_causes"):
-        raise ValueError("--posterior takes no account of hidden causes; leave them out, or take --bootstrap N")
     if command.bootstrap is not None and n_workers(command.parameters.get("n_jobs", 1)) > 1:
         import_extra("joblib", "parallel")
     if command.bootstrap is None and command.checkpoint:
@@ -100,7 +97,7 @@ def _with_directions(command: "Fit", model: Learned, ensemble: "GraphEnsemble | 
     fitted: StructuralModel = model.model_
     if ensemble is not None:
         fitted = fitted.with_edge_probability(ensemble.edge_probability)
-    if not isinstance(model, HNMSearch) or model.interrupted_ or model.timed_out_ or model.hidden_causes_:
+    if not isinstance(model, HNMSearch) or model.interrupted_ or model.timed_out_:
         return fitted
     with watched(command, "steps") as callback:
         callback.follow(clock)
@@ -113,17 +110,16 @@ def _with_directions(command: "Fit", model: Learned, ensemble: "GraphEnsemble | 
 
 def _write(command: "Fit", fitted: StructuralModel, records: list[EdgeCheck], truth: Floats | None) -> bool:
     """Write graph, picture and model, and return whether all went well; a graph that cannot be written is printed."""
-    graph, nodes = graph_with_hidden(fitted)
-    complete = succeeds(write_graph, command.output, graph, nodes)
+    complete = succeeds(write_graph, command.output, fitted.adjacency, fitted.names)
     if command.output and not complete:
-        print(graph_writer(command.output)(graph, nodes), end="")
+        print(graph_writer(command.output)(fitted.adjacency, fitted.names), end="")
     complete &= succeeds(_draw, command.plot, command, fitted, records, truth)
     return succeeds(fitted.save, command.save) and complete
 
 
 def _draw(path: str, command: "Fit", fitted: StructuralModel, records: list[EdgeCheck], truth: Floats | None) -> None:
-    """Draw the graph, beside the true one where that is known and nothing is hidden."""
-    if truth is not None and is_dag(truth) and not fitted.hidden_causes:
+    """Draw the graph, beside the true one where that is known."""
+    if truth is not None and is_dag(truth):
         weights, unit = drawn_weights(fitted)
         return save_figure(path, plot_comparison(weights, truth, fitted.names, weight=unit))
     rows, estimator = counted(fitted.about.get("n_observations", 0), "row"), fitted.about.get("estimator", "")

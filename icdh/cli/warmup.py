@@ -15,7 +15,6 @@ def call_every_kernel() -> None:
     """Learn from a small table by every method."""
     from icdh._estimators.hnm_search import HNMSearch
     from icdh._estimators.icdh import ICDH
-    from icdh._hidden_causes._kernels import em_of_covariances
     from icdh.diagnostics.check import check
     from icdh.pairs import causal_direction
     from icdh.search.orders import WeighedFamilies, walk
@@ -35,7 +34,6 @@ def call_every_kernel() -> None:
         causal_direction(cause, effect)
     families = WeighedFamilies(np.array([[1], [0]]), np.zeros((2, 2)))
     walk(families, np.arange(2), 1, rng)
-    em_of_covariances(np.eye(3), np.ones(1), np.eye(2, 3, k=1, dtype=bool), n=100, tolerance=1.0, most_steps=1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.export import weight_unit
-from icdh._model.hidden import graph_with_hidden, refuse_hidden_causes
 from icdh._model.structural import StructuralModel
 from icdh._node_model.families import TUNING as FAMILIES
 from icdh._table.experiments import Design, Interventions
@@ -49,9 +48,7 @@ def check(
     The residual of every variable given its causes (`icdh.diagnostics.residuals`) is tested for independence
     (`icdh.diagnostics.independence`): of the causes, of the mean that they predict, and of all others that the variable
     does not cause. If the model is right, at most 5 % of tables are rejected. Nothing is fitted again: the residuals
-    are those of the model that predicts and samples. Hidden causes of the model are causes in it, too: of the values
-    that each has given a row one is drawn. Their own arrows are not tested, and no loss of a turned arrow is known
-    beside them.
+    are those of the model that predicts and samples.
 
     Parameters
     ----------
@@ -79,7 +76,7 @@ def check(
     NotFittedError
         Before ``fit``.
     ValueError, TypeError
-        If the model is none, or has hidden causes where interventions are given, X does not have its columns or holds
+        If the model is none, X does not have its columns or holds
         gaps, or another argument is not what it should be.
 
     Examples
@@ -97,8 +94,6 @@ def check(
     [('x0', 'x1')]
     """
     fitted = _fitted(model)
-    if interventions is not None:
-        refuse_hidden_causes(fitted, "a check of rows where something was set")
     X, labels = without_groups(X, groups)
     table = with_relations(fitted.columns.as_table(X), labels, sequence)
     settled = None
@@ -113,18 +108,18 @@ def check(
         part = np.sort(drawn[np.unique(table.related.units[drawn], return_index=True)[1]])
     if part.size > MOST_ROWS:
         part = np.sort(rng.choice(part, MOST_ROWS, replace=False))
-    checked, (graph, names) = table.of_rows(part), graph_with_hidden(fitted)
+    checked, graph, names = table.of_rows(part), fitted.adjacency, fitted.names
     counts = np.ones(checked.values.shape, dtype=bool) if design.baseline is None else design.baseline[:, part]
     places = np.random.default_rng(int(rng.integers(2**31)))  # not the stream that a user may have simulated X by
     residuals = residuals_of(fitted, checked, counts, places)
     tests = node_tests(residuals, graph, table.unordered)
     nodes = [_node(names, node, tests[node], residuals.of[node], graph[:, node]) for node in sorted(tests)]
-    if isinstance(model, HNMSearch) and not fitted.hidden_causes:
+    if isinstance(model, HNMSearch):
         fitted = fitted.with_losses(direction_loss(model), hidden_loss(model))
     edges, unit = sorted(edge_records(fitted, settled), key=lambda edge: edge.doubt), weight_unit(fitted)
     unknown = [(names.index(edge.cause), names.index(edge.effect)) for edge in edges if not edge.known]
     of_arrows = track_record(Marginals.of(table), unknown, names) if unit == "nats" else ""
-    return ModelCheck(nodes, edges, table.n_observations, part.size, unit, fitted.hidden_causes, of_arrows)
+    return ModelCheck(nodes, edges, table.n_observations, part.size, unit, of_arrows)
 
 
 def _fitted(model: object) -> StructuralModel:

@@ -20,10 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from icdh._model.hidden import graph_with_hidden, is_confounded, parts
 from icdh._model.structural import StructuralModel
 from icdh._node_model.families import TUNING
-from icdh._node_model.law import Law, NormalLaw
+from icdh._node_model.law import Law
 from icdh._node_model.network import indicators
 from icdh._node_model.noise import noise_gain
 from icdh._node_model.pair_estimates import misfit_of_residual
@@ -68,7 +67,7 @@ class Residuals(NamedTuple):
     of : dict of int to Residual
         By the variable's place in the table.
     variables : ndarray, shape (N, M)
-        The variables as causes, hidden ones last; codes of labels.
+        The variables as causes; codes of labels.
     rows : dict of int to ndarray of bool, shape (M,)
         The observations that the residual of each is of.
     """
@@ -81,9 +80,6 @@ class Residuals(NamedTuple):
 def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.random.Generator) -> Residuals:
     """Return the residuals of a model.
 
-    Hidden causes are causes, too: of the values that each has given a row one is drawn. With the row such a draw is one
-    of the joint distribution if the model is right. Means would not be.
-
     Parameters
     ----------
     model : StructuralModel
@@ -93,27 +89,21 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
     counts : ndarray of bool, shape (N, M)
         The observations that count for each variable.
     rng : Generator
-        Draws places in cells and between probabilities, and hidden values.
+        Draws places in cells and between probabilities.
     """
-    scaled, hidden, draws = model.scaled(table), {}, []
-    for part in parts(model, scaled):
-        draws.append(part.posterior.draw(rng))
-        hidden.update(dict.fromkeys(part.nodes, draws[-1]))
-    variables = np.vstack([table.values, *draws])
-    graph, _ = graph_with_hidden(model)
-    of, rows = {}, {}
+    scaled, variables, of, rows = model.scaled(table), table.values, {}, {}
     for node in np.flatnonzero(table.varying).tolist():
         counted = counts[node] & (np.count_nonzero(counts[node]) >= LEAST_PART)
-        law, outputs = _law_given(model, node, scaled, hidden.get(node))
+        given = model.conditionals[node]
+        law, outputs = given.law, given.outputs(model.others_held(node, scaled))
         density, seen = law.density, counted
         if density is not None:
             spread = density.location_and_scale(outputs)[1]
             seen = counted & (spread > RESOLVED * scaled[node].std())
         places = _places(model, node, table.values[node], law, outputs, rng)[seen]
         residual: Floats = ndtri(np.clip(places, LEAST_PLACE, 1.0 - LEAST_PLACE))
-        causes = [
-            _as_cause(table, variables[cause], cause)[:, seen] for cause in np.flatnonzero(graph[:, node]).tolist()
-        ]
+        parents = np.flatnonzero(model.adjacency[:, node]).tolist()
+        causes = [_as_cause(table, variables[cause], cause)[:, seen] for cause in parents]
         noise, mean = "none", None
         if density is not None:
             mean = law.mean_and_scale(outputs)[0][seen]
@@ -122,14 +112,6 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
         of[node] = Residual(residual, seen[counts[node]], mean, noise, misfit_of_residual(residual, causes))
         rows[node] = seen
     return Residuals(of, variables, rows)
-
-
-def _law_given(model: StructuralModel, node: int, scaled: Floats, hidden: Floats | None) -> tuple[Law, Floats]:
-    """Return the law of a variable, and its outputs at scaled observations and the values of its hidden cause."""
-    given, values = model.conditionals[node], model.others_held(node, scaled)
-    if hidden is not None and is_confounded(given):
-        return NormalLaw(), np.array(given.mean_and_scale_at(values, hidden))
-    return given.law, given.outputs(values)
 
 
 def _places(

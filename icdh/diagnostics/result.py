@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh import graphs
-from icdh._model.causal import HiddenCause, number_at
-from icdh._model.export import MOST_EDGES, hidden_line, weight_unit
+from icdh._model.causal import number_at
+from icdh._model.export import MOST_EDGES, weight_unit
 from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Mask
 from icdh._utils.checks import Number
@@ -37,7 +37,6 @@ WEAK_EDGE = f"strength below {WEAK:g} nats: doubt that there is an edge"
 REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
 BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it or weak edges went"
 TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
-DRAWN = "the residuals are those given hidden causes, whose values are drawn given each row"
 EXPLAIN = "what these mean: icdh explain"
 BLIND_SPOTS = (
     "What the tests see of 100 simulated tables (8 variables, 1000 rows): 87 to 100 with distorted scales, 29 whose "
@@ -219,12 +218,6 @@ def verdict(check: "ModelCheck") -> str:
     return f"{head}{verdict} (at 5 %, over all variables together){rest}"
 
 
-def hidden_lines(check: "ModelCheck") -> list[str]:
-    """Return a line about each hidden cause of a checked model, and one about how the check took account of them."""
-    lines = [hidden_line(cause) for cause in check.hidden_causes]
-    return [*lines, DRAWN] if lines else []
-
-
 def _about_nodes(nodes: Sequence[NodeCheck]) -> list[str]:
     bad = [node for node in nodes if node.rejected]
     lines = [f"  {printable(node.name)}: p = {node.p_value:.2g}, {node.meaning}" for node in bad]
@@ -401,8 +394,6 @@ class ModelCheck(Result):
         The rows of the table, and how many of them residuals were looked at.
     unit : {"nats", "weight"}
         The unit of the strengths of edges.
-    hidden_causes : tuple of HiddenCause
-        Those of the model.
     track_record : str
         What became of arrows like these in other tables, in a sentence; empty where none was counted.
     """
@@ -412,7 +403,6 @@ class ModelCheck(Result):
     n_observations: int
     n_checked: int
     unit: str = "nats"
-    hidden_causes: tuple[HiddenCause, ...] = ()
     track_record: str = ""
 
     @property
@@ -443,7 +433,7 @@ class ModelCheck(Result):
 
     def summary(self) -> str:
         """Return the check in plain words, with what it cannot see."""
-        more = filter(None, [*map(printable, hidden_lines(self)), self.track_record])
+        more = filter(None, [self.track_record])
         return "\n".join([verdict(self), *_about_nodes(self.nodes), *_about_edges(self), *more, BLIND_SPOTS])
 
     def records(self) -> list[dict[str, object]]:
@@ -460,7 +450,6 @@ class ModelCheck(Result):
             "n_checked": self.n_checked,
             "nodes": [asdict(node) | {"gaussian": node.gaussian, "tested": node.tested} for node in self.nodes],
             "edges": self.records(),
-            "hidden_causes": hidden_lines(self),
             "legend": "; ".join(legend(self.edges, self.unit)),
             "track_record": self.track_record,
             "blind_spots": BLIND_SPOTS,

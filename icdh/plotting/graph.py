@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from icdh import graphs
 from icdh._model.export import weight_unit
-from icdh._model.hidden import graph_with_hidden
 from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Floats
 from icdh._utils.labels import counted, short
@@ -21,7 +20,7 @@ from icdh.diagnostics.result import EdgeCheck, doubt, edge_records
 from icdh.exceptions import import_extra, option
 from icdh.files import check_writable, replace_on_success
 from icdh.plotting.layout import SPACING, Edge, Layout, bends, bounds, layered_layout
-from icdh.plotting.style import DOTS, DOUBTFUL, GIVEN, HIDDEN, LOOK, WEAK, EdgeStyle, box_sizes, lines_of
+from icdh.plotting.style import DOTS, DOUBTFUL, GIVEN, LOOK, WEAK, EdgeStyle, box_sizes, lines_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +47,6 @@ def plot_graph(
     styles: Mapping[Edge, EdgeStyle] | None = None,
     title: str = "",
     unit: str = "",
-    n_hidden: int = 0,
     shown_edges: int | None = LOOK.shown_edges,
     layout: Layout | None = None,
 ) -> "Figure":
@@ -70,8 +68,6 @@ def plot_graph(
     unit : str
         The unit of the strengths, such as "nats". If given, the legend shows the widths of the weakest and of the
         strongest arrow.
-    n_hidden : int
-        How many of the variables, the last ones, are hidden causes: each is grey, with its nats in place of its name.
     shown_edges : int or None
         How many edges are drawn, the strongest ones, with their variables; the legend counts the others. None draws
         all.
@@ -106,14 +102,14 @@ def plot_graph(
     drawn = edges[:shown_edges]
     kept = sorted({node for edge in drawn for node in edge}) if len(drawn) < len(edges) else list(range(N))
     place = {node: k for k, node in enumerate(kept)}
-    labels = [str(names[k]) if k < N - n_hidden else f"{short(np.abs(A[k]).max())} nats" for k in kept]
+    labels = [str(names[k]) for k in kept]
     weights, lines, shown = {}, {}, np.zeros((len(kept), len(kept)))
     for i, j in drawn:
         edge = place[i], place[j]
         weights[edge] = shown[edge] = abs(float(A[i, j]))
-        lines[edge] = HIDDEN if i >= N - n_hidden else (styles or {}).get((i, j), EdgeStyle())
+        lines[edge] = (styles or {}).get((i, j), EdgeStyle())
     layout = layout or layered_layout(shown, box_sizes(labels), 13.3)  # the width of a slide
-    strengths = [weight for edge, weight in weights.items() if weight > LEAST and lines[edge] is not HIDDEN]
+    strengths = [weight for weight in weights.values() if weight > LEAST]
     key = _widths(strengths, unit) if unit else []
     key += dict.fromkeys(style for style in lines.values() if style.meaning)
     if len(drawn) < len(edges):
@@ -139,9 +135,8 @@ def plot_graph(
             patch.set_gid(f"edge {kept[i]} {kept[j]}")
             ax.add_patch(patch)
     for node, label in zip(kept, labels, strict=True):
-        colors = (LOOK.node, LOOK.border) if node < N - n_hidden else (LOOK.hidden, LOOK.soft)
         box = layout.positions[place[node]], layout.sizes[place[node]]
-        _draw_node(ax, *box, label, colors, scale, gid=f"node {node}")
+        _draw_node(ax, *box, label, scale, gid=f"node {node}")
     if key:
         ax.legend(handles=_handles(key, scale), loc="lower left", frameon=False, fontsize=8.0 * scale)
     if title:
@@ -208,15 +203,13 @@ def _smooth_path(route: Floats) -> "Outline":
     return path(vertices, [path.MOVETO, *[path.CURVE4] * (len(vertices) - 1)])
 
 
-def _draw_node(
-    ax: "Axes", place: Floats, size: Floats, label: str, colors: tuple[str, str], scale: float, gid: str
-) -> None:
+def _draw_node(ax: "Axes", place: Floats, size: Floats, label: str, scale: float, gid: str) -> None:
     box = import_extra("matplotlib.patches", "plot").FancyBboxPatch(
         place - size / 2,
         *size,
         boxstyle="round,pad=0,rounding_size=0.08",
-        facecolor=colors[0],
-        edgecolor=colors[1],
+        facecolor=LOOK.node,
+        edgecolor=LOOK.border,
         linewidth=scale,
         zorder=2,
         gid=gid,
@@ -429,18 +422,15 @@ def plot_model(
     >>> [text.get_text() for text in plot_model(model).axes[0].texts]
     ['x0', 'x1']
     """
-    weights, names = graph_with_hidden(model)
-    N = len(model.names)
-    weights[:N, :N], unit = drawn_weights(model)
+    weights, unit = drawn_weights(model)
     styles = edge_styles(edge_records(model) if records is None else records, model.names)
     return plot_graph(
         weights,
-        names,
+        model.names,
         ax,
         styles=styles,
         title=title,
         unit=unit,
-        n_hidden=len(model.hidden_causes),
         shown_edges=shown_edges,
     )
 

@@ -19,7 +19,6 @@ class Look:
     doubtful: str = "#6b7684"
     node: str = "#eaf1fb"
     border: str = "#2f5597"
-    hidden: str = "#e4e4e4"  # a node that is no column
     curve: str = "#0072b2"
     soft: str = "#767676"  # what a curve is compared with
     font: float = 10.0  # points
@@ -62,12 +61,6 @@ DOTS = (0, (0.1, 2.2))
 DOUBTFUL = EdgeStyle(LOOK.doubtful, (0, (5.0, 1.5)), meaning="the data hardly tell the direction")
 WEAK = EdgeStyle(LOOK.doubtful, (0, (2.0, 2.0)), meaning=WEAK_EDGE)
 GIVEN = EdgeStyle(line=DOTS, meaning="your knowledge gives the direction")
-HIDDEN = EdgeStyle(
-    LOOK.soft,
-    (0, (1.0, 1.5)),
-    width=1.0,
-    meaning="hidden common causes, no columns of the table; the nats lost without each stand in it",
-)
 
 
 def lines_of(name: str) -> list[str]:

@@ -14,7 +14,6 @@ import scipy
 from icdh import graphs
 from icdh._model.effects import drawn
 from icdh._model.export import weight_unit
-from icdh._model.hidden import graph_with_hidden, hidden_values_of
 from icdh._model.structural import StructuralModel
 from icdh._table.kinds import KINDS
 from icdh._table.table import Table
@@ -74,8 +73,7 @@ def findings(
         "n_rows": None if table is None else table.n_observations,
         "notes": list(notes),
         "graph": _graph(model, records),
-        "nodes": list(map(str, graph_with_hidden(model)[1])),
-        "hidden": _hidden(model, rows),
+        "nodes": names,
         "edges": edges,
         "figures": [column.heading for column in columns],
         "legend": legend(records, weight_unit(model)),
@@ -93,19 +91,6 @@ def findings(
             **{package.__name__: package.__version__ for package in (np, scipy, numba)},
         },
     }
-
-
-def _hidden(model: StructuralModel, rows: Floats) -> list[dict[str, object]]:
-    """Return the hidden causes, each with its effects, and how closely scaled rows, shape (N, M), tell its values."""
-    spreads = hidden_values_of(model, rows).spread.mean(axis=0)
-    return [
-        {
-            "nats": cause.strength,
-            "adds": list(zip(map(str, cause.children), cause.loadings, strict=True)),
-            "spread": spread,
-        }
-        for cause, spread in zip(model.hidden_causes, spreads, strict=True)
-    ]
 
 
 def _table(table: Table, names: list[str]) -> list[dict[str, object]]:
@@ -196,15 +181,12 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
     rejected = check is not None and check.rejected
     rows = [
         ("The graph has no directed cycles.", "cannot be tested on such data; think of feedback", False),
-        (f"No{' other' * bool(model.hidden_causes)} common cause of two variables is missing.", hidden, False),
+        ("No common cause of two variables is missing.", hidden, False),
         ("Residuals are independent of all that a variable does not cause.", residuals, rejected),
     ]
     if any(conditional.law.has_mean for conditional in model.conditionals):
         shape = "The noise has the density that the residuals ask for." if estimated else "The noise is Gaussian."
         rows.append((shape, noise, bool(odd)))
-    if model.hidden_causes:
-        of_hidden = "A hidden cause is Gaussian and independent of what it does not cause; no variable has two."
-        rows.append((of_hidden, "the check rests on it" if check is not None else residuals, rejected))
     if table is not None:
         M, N = table.n_observations, table.n_variables
         is_short = 20 * N > M

@@ -14,7 +14,7 @@ from helpers import cases, hetero_chain
 from support.families import CONSTANT
 from support.model import ModelColumns
 
-from icdh import ICDH, HiddenCause, HNMSearch, check, graphs, load
+from icdh import ICDH, HNMSearch, check, graphs, load
 from icdh.exceptions import MissingExtraError
 from icdh.files import read_graph, write_graph
 from icdh.uncertainty import GraphEnsemble
@@ -158,17 +158,12 @@ def test_pgmpy_gets_the_graph(fitted):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_causallearn_gets_the_graph_and_hidden_causes_as_latent(fitted):
+def test_causallearn_gets_the_graph(fitted):
     pytest.importorskip("causallearn.graph")
-    from causallearn.graph.NodeType import NodeType
-
     graph, A = fitted.model_.to_causallearn(), fitted.adjacency_matrix_ != 0
     np.testing.assert_array_equal(graph.graph, A.T.astype(int) - A.astype(int))
     pairs = {(edge.get_node1().get_name(), edge.get_node2().get_name()) for edge in graph.get_graph_edges()}
     assert pairs == {edge[:2] for edge in fitted.edge_list()}
-    confounded = replace(fitted.model_, hidden_causes=(HiddenCause(["a", "c"], [1.0, 2.0], 9.0),))
-    *_, hidden = confounded.model_.to_causallearn().get_nodes()
-    assert hidden.get_node_type() == NodeType.LATENT
 
 
 def test_results_print_as_their_summary(fitted, chain):

@@ -182,7 +182,10 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
     (lambda c: c | {"about": {"parameters": {"l1": 3}}}, "parameters is no str"),
     (within("columns", no_scale), "a scale is not positive"),
     (lambda c: c | {"conditionals": [{"kind": "os.system"}] * 2}, "are of no known kind"),
-    (lambda c: c | {"conditionals": [{"kind": "hidden input"}] * 2}, "hidden cause is an input of networks; fit again"),
+    (
+        lambda c: c | {"conditionals": [{"kind": "hidden input"}] * 2},
+        "a hidden common cause, which models no longer have",
+    ),
     (lambda c: c | {"conditionals": [with_another_unit(own) for own in c["conditionals"]]}, "theta has shape"),
     (within("columns", lambda c, own: own | {"centre": own["centre"] | {"shape": [10**15]}}), r"centre has shape"),
     (lambda c: c | {"adjacency": c["adjacency"] | {"array": "model.json"}}, "bytes, not 32"),

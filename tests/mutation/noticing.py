@@ -62,15 +62,6 @@ TESTS = {
         "test_groups::test_persons_suggest_no_edges_and_visits_keep_theirs "
         "test_groups::test_strengths_and_losses_are_of_the_rows_that_they_are_worth"
     ),
-    "_hidden_causes/district.py": (
-        "test_hidden_causes::test_children_tell_the_hidden_values_that_they_were_given "
-        "test_hidden_causes::test_the_bound_at_the_posterior_is_the_marginal_likelihood "
-        "test_hidden_causes::test_the_score_agrees_with_naive_and_the_hidden_values_with_the_true_ones "
-        "test_hidden_causes::test_em_ends_at_the_posterior_where_the_bound_is_tight "
-        "test_hidden_causes::test_loadings_are_a_weighted_regression_with_the_linear_part_free "
-        "test_hidden_causes::test_networks_and_cells_of_a_grid_have_a_hidden_cause_as_well"
-    ),
-    "_node_model/confounded.py": "test_hidden_causes",
     "_node_model/scoring.py": "test_descent test_ordinal test_categorical",
     "_node_model/law.py": "test_responses",
     "_rows/": "test_dependent_rows test_groups",

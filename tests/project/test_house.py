@@ -18,7 +18,7 @@ CORE = (
     ("likelihood",),
     ("_node_model", "search"),
     ("_model",),
-    ("two_phase", "_hidden_causes"),
+    ("two_phase",),
     ("_estimators",),
     ("uncertainty",),
     ("_effect",),
@@ -44,11 +44,10 @@ ROOMS = {
     "_node_model": (
         "noise_density < _kernels law < _outputs_kernels _additive_kernels _linear_kernels response < "
         "_descent_kernels network < noise gain_estimates gaussian scoring < ordinal categorical count < point_masses < "
-        "evidence columns < worth < families < additive screening confounded pair_estimates mean_and_spread < score"
+        "evidence columns < worth < families < additive screening pair_estimates mean_and_spread < score"
     ),
-    "_hidden_causes": "_kernels < district linear < search",
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
-    "_model": "columns < causal < hidden < effects persist export < structural",
+    "_model": "columns < causal < effects persist export < structural",
     "files": "text < sheet columns foreign < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (
@@ -100,13 +99,6 @@ def test_methods_do_not_see_one_another():
     for room, strangers in (("two_phase", ("_node_model", "pairs")), ("search", ("_node_model", "_model"))):
         for path in (PACKAGE / room).glob("*.py"):
             assert not {name.split(".")[1] for name in imports(path)} & set(strangers)
-
-
-def test_one_estimator_alone_knows_the_search_for_hidden_causes():
-    """And the command that compiles all kernels."""
-    knowing = {path for path in PACKAGE.rglob("*.py") if any("._hidden_causes." in name for name in imports(path))}
-    outside = {str(path.relative_to(PACKAGE)) for path in knowing if path.parent.name != "_hidden_causes"}
-    assert outside == {"_estimators/hnm_search.py", "cli/warmup.py"}
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -57,7 +57,6 @@ for options in ({"bias": True}, {"noise": "equal"}, {"noise": "unequal"}, {"sche
     model.score(X), nll_and_gradient(X, model.network_)
 for options in ({"noise_distribution": "gaussian"}, {"knowledge": known}, {"search": "exact"}):
     posterior(HNMSearch(**options).fit(X), n_samples=10)
-HNMSearch(hidden_causes=True, n_restarts=1).fit(rng.normal(size=(300, 1)) + rng.normal(size=(300, 5)))
 set_by_experiment = np.zeros(X.shape, dtype=bool)
 set_by_experiment[:150, 1] = True
 for method in (ICDH(max_rounds=1), HNMSearch()):

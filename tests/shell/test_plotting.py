@@ -135,16 +135,6 @@ def test_given_arrows_are_dotted_and_say_no_strength_where_knowledge_alone_stand
     assert drawn.legend == ["0.5 nats", "2 nats", "your knowledge gives the direction"]
 
 
-def test_a_hidden_cause_is_grey_and_says_its_nats_once():
-    A = np.zeros((5, 5))
-    A[4, :3], A[0, 3] = 22.2, 50.0  # the last variable is hidden
-    drawn = Drawn(A, [*"abcd", "hidden cause of a, b, c"], unit="nats", n_hidden=1)
-    assert drawn.texts == [*"abcd", "22.2 nats"]
-    assert drawn.legend[:1] == ["50 nats"]
-    assert "hidden common causes" in drawn.legend[1]
-    assert len(drawn.dashed) == 3
-
-
 def test_of_many_arrows_the_strongest_are_drawn_and_the_others_counted():
     A, names = random_dag(np.random.default_rng(0), 12, 40), [f"v{k}" for k in range(12)]
     drawn = Drawn(A, names, shown_edges=30)

@@ -18,8 +18,6 @@ from icdh._node_model.additive import TUNING as ADDITIVE_TUNING
 from icdh._node_model.additive import AdditiveModels, AdditivePredictor, Splines
 from icdh._node_model.categorical import CategoricalResponse, LabelLaw, counted
 from icdh._node_model.columns import columns_of
-from icdh._node_model.confounded import ConfoundedConditional, Posterior
-from icdh._node_model.confounded import posterior as hidden_posterior
 from icdh._node_model.count import CountLaw, CountResponse
 from icdh._node_model.evidence import Layers, at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.families import TUNING as FAMILIES_TUNING
