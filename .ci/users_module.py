@@ -31,7 +31,8 @@ def learned_by_search(X: "Floats") -> HNMSearch:
     assert_type(model.evidence_ + model.nll_ + model.edge_penalty_ + model.score(X), float)
     assert_type(model.interrupted_ or model.timed_out_, bool)
     assert_type(model.model_, StructuralModel)
-    assert_type(model.summary() + model.to_dot() + model.to_gml() + model.to_json(), str)
+    fitted = model.model_
+    assert_type(model.summary() + fitted.to_dot() + fitted.to_gml() + fitted.to_json(), str)
     assert_type([edge.strength for edge in model.edge_list()], list[float])
     return model
 

@@ -45,7 +45,7 @@ class PairTuning:
     windows: tuple[float, ...] = (0.25, 0.5, 1.0)  # of entropies, in units of the usual spacing
     grid: int = 200  # values of the cause at which a fit is kept
     min_rows: int = 20
-    few_rows: int = 100
+    min_reliable_rows: int = 100
     doubt: float = 1.0  # the most confidence where a point mass or a coarse grid may have decided
 
 
@@ -106,7 +106,7 @@ class CausalDirection(Result):
             {"direction": direction, "cause": cause, "mean": mean, "scale": scale}
             for direction, fit in (("x->y", self.forward), ("y->x", self.backward))
             for cause, mean, scale in zip(
-                *(own.tolist() for own in (fit.cause_values, fit.mean, fit.scale)), strict=True
+                *(values.tolist() for values in (fit.cause_values, fit.mean, fit.scale)), strict=True
             )
         ]
 
@@ -263,7 +263,7 @@ class _Standardised(NamedTuple):
 def _is_coarse(*columns: _Standardised) -> bool:
     """Return whether a point mass or few values may decide the direction; warn of these, of ties and of few rows."""
     n, coarse = columns[0].values.size, False
-    if n < PAIRS.few_rows:
+    if n < PAIRS.min_reliable_rows:
         warn(f"{n} observations: expect an unreliable direction; collect more", DataWarning)
     for column in columns:
         distinct = np.unique(column.values).size

@@ -154,7 +154,9 @@ class CanonicalTable(ColumnOrder):
             related=table.related,
         )
 
-    def columns(self, transform: "str | Sequence[Rescaled | None]", random_state: int) -> "Columns":
+    def columns(
+        self, transform: "str | Sequence[Rescaled | None]", random_state: int, masses: bool = True
+    ) -> "Columns":
         """Return the columns as causes and responses; see `icdh._node_model.columns.columns_of`.
 
         Values that an intervention set are no point masses: their rows do not count for the column.
@@ -163,14 +165,14 @@ class CanonicalTable(ColumnOrder):
 
         counts = np.ones(self.values.shape, dtype=bool) if self.rows is None else self.rows
         frequent = [
-            point_masses(column[rows]) if KINDS[kind].is_number else []
+            point_masses(column[rows]) if masses and KINDS[kind].is_number else []
             for column, rows, kind in zip(self.values, counts, self.kinds, strict=True)
         ]
         return columns_of(self.values, self.kinds, transform, random_state, self.n_categories, frequent, self.of_counts)
 
     def reading(self, columns: Sequence[int], kind: str) -> "CanonicalTable":
         """Return the table with some columns of another kind, given their positions."""
-        return replace(self, kinds=[kind if k in columns else own for k, own in enumerate(self.kinds)])
+        return replace(self, kinds=[kind if k in columns else known for k, known in enumerate(self.kinds)])
 
     def without_grids(self) -> "CanonicalTable":
         """Return the table with gridded columns taken for continuous."""

@@ -273,11 +273,11 @@ class GraphSearch:
         families = scores.families
         if families.n_observations <= 2 * SIZES.first_rows:
             return scores, self._searched(scores)
-        few = scores.on(families.whole.subsample(SIZES.first_rows), self.clock)
-        found = self._searched(few)
+        first = scores.on(families.whole.subsample(SIZES.first_rows), self.clock)
+        found = self._searched(first)
         if found.ended_early:
-            return few, found
-        scores = few.on(families, self.clock)
+            return first, found
+        scores = first.on(families, self.clock)
         return scores, self._climb(scores, start=found)
 
     def _on_all_rows(self, scores: FamilyScore, found: SearchResult) -> tuple[WholeScore, SearchResult]:

@@ -259,7 +259,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
         counts = [slice(None)] * N if design.rows is None else list(design.rows[:N])
         numbers = [n for n, kind in enumerate(table.kinds) if KINDS[kind].is_number]
-        masses = {n: np.array(own) for n in numbers if (own := point_masses(table.values[n][counts[n]]))}
+        masses = {n: np.array(values) for n in numbers if (values := point_masses(table.values[n][counts[n]]))}
         grids = {n: grid for n in numbers if (grid := grid_of(table.values[n][counts[n]]))}
         columns = replace(
             ModelColumns.of(table, scaling),

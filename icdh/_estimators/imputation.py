@@ -6,7 +6,7 @@ Imputation draws missing values from a fitted model given the observed ones, and
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -20,13 +20,21 @@ from icdh._utils.clock import Clock
 from icdh._utils.labels import counted, listed, plural
 from icdh.exceptions import ConvergenceWarning, DataWarning, WarningList, collected_warnings, option, warn
 
-if TYPE_CHECKING:
-    from icdh._estimators.base import CausalGraphEstimator
-
 MISSING = ("error", "drop", "impute")
 CHUNK = 1000  # rows compared with all donors at once
 logger = logging.getLogger("icdh")
-Fitted = TypeVar("Fitted", bound="CausalGraphEstimator")
+
+
+class FittedEstimator(Protocol):
+    """A fit, as far as imputation goes on from it."""
+
+    model_: StructuralModel
+    adjacency_matrix_: Floats
+    interrupted_: bool
+    timed_out_: bool
+
+
+Fitted = TypeVar("Fitted", bound=FittedEstimator)
 
 
 def without_gaps(table: Table, interventions: InterventionsLike) -> tuple[Table, Design]:
@@ -97,7 +105,7 @@ def _distances(a: Floats, b: Floats) -> Floats:
     return np.where(shared > 0.0, total / np.maximum(shared, 1.0), np.inf)
 
 
-def redrawn(model: "StructuralModel", table: Table, gaps: Mask, rng: np.random.Generator) -> Table:
+def redrawn(model: StructuralModel, table: Table, gaps: Mask, rng: np.random.Generator) -> Table:
     """Return a completed table with new draws in its gaps, as `draw_gaps`, in the variables' units.
 
     Draws of a discrete variable, or of one recorded on a grid, are rounded to the nearest of its observed values.
@@ -112,7 +120,7 @@ def redrawn(model: "StructuralModel", table: Table, gaps: Mask, rng: np.random.G
     return replace(table, values=np.where(gaps, values, table.values), imputed=gaps)
 
 
-def draw_gaps(model: "StructuralModel", values: Floats, gaps: Mask, rng: np.random.Generator) -> Floats:
+def draw_gaps(model: StructuralModel, values: Floats, gaps: Mask, rng: np.random.Generator) -> Floats:
     """Return scaled values with new draws in the gaps, shape (N, M).
 
     A Metropolis walk visits the gaps variable by variable, all rows at once. Proposals alternate between draws given

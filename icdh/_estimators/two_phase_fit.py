@@ -48,7 +48,7 @@ class LearnedNetwork(NamedTuple):
     Attributes
     ----------
     result : icdh.two_phase.TwoPhaseResult
-        The network, how it was found, and what its edges are worth.
+        The network, how it was found, and the strength of its edges.
     problem : icdh.two_phase.objective.Problem
         What was fitted.
     model : StructuralModel

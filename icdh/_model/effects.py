@@ -64,7 +64,7 @@ def shown(value: Hashable) -> str:
 
 
 def contrasts_of(
-    values: Floats, categories: Categories | None = None, said: Sequence[Label] | None = None
+    values: Floats, categories: Categories | None = None, contrast: Sequence[Label] | None = None
 ) -> list[Contrast]:
     """Return the contrasts of a cause.
 
@@ -74,16 +74,16 @@ def contrasts_of(
         The values that the cause takes; codes of labels.
     categories : Categories, optional
         Its labels.
-    said : pair, optional
+    contrast : pair, optional
         From and to what the user sets the cause.
 
     Raises
     ------
     ValueError
-        If ``said`` is no pair of different values that the cause may have, or the cause takes one value alone.
+        If ``contrast`` is no pair of different values that the cause may have, or the cause takes one value alone.
     """
-    if said is not None:
-        return [_said(said, categories)]
+    if contrast is not None:
+        return [_requested(contrast, categories)]
     taken = np.unique(values)
     if taken.size < 2:
         raise ValueError("the cause takes one value alone, so that nothing is known of others")
@@ -103,17 +103,17 @@ def contrasts_of(
     return [Contrast(low, high, low, high)]
 
 
-def _said(said: Sequence[Label], categories: Categories | None) -> Contrast:
-    if np.ndim(said) != 1 or len(said) != 2:
-        raise ValueError(f"contrast must be a pair: what the cause is set from, and to; got {said!r}")
-    if categories is not None and categories.reads(said):
-        low, high = categories.encoded(list(said), "contrast")
-        pair = Contrast(float(low), float(high), *said)
+def _requested(contrast: Sequence[Label], categories: Categories | None) -> Contrast:
+    if np.ndim(contrast) != 1 or len(contrast) != 2:
+        raise ValueError(f"contrast must be a pair: what the cause is set from, and to; got {contrast!r}")
+    if categories is not None and categories.reads(contrast):
+        low, high = categories.encoded(list(contrast), "contrast")
+        pair = Contrast(float(low), float(high), *contrast)
     else:
-        low, high = (float(value) for value in said)
+        low, high = (float(value) for value in contrast)
         pair = Contrast(low, high, low, high)
     if not np.isfinite(pair[:2]).all() or pair.low == pair.high:
-        raise ValueError(f"contrast must hold two different finite values; got {said!r}")
+        raise ValueError(f"contrast must hold two different finite values; got {contrast!r}")
     return pair
 
 

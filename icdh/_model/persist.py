@@ -53,15 +53,7 @@ SHAPES = {
     **dict.fromkeys(("offset", "scale", "centre"), "N"),
     **dict.fromkeys(("adjacency", "probability", "settled", *LOSSES), "NN"),
     **{"observed_range": "2N", "hidden": "rm", "w2": "m", "w3": "m", "theta": "t", "log_shares": "K", "levels": "K"},
-    **{
-        "cuts": "c",
-        "shares": "B",
-        "masses": "K",
-        "log_odds": "K",
-        "knots": "k",
-        "bends": "k",
-        "observed": "k",
-    },
+    **{"cuts": "c", "shares": "B", "masses": "K", "log_odds": "K", "knots": "k", "bends": "k", "observed": "k"},
 }
 
 
@@ -76,7 +68,6 @@ def _kinds() -> dict[object, dict[str, type]]:
     from icdh._node_model.point_masses import PointMassLaw
 
     return {
-        Conditional: {"alone": Conditional},
         Predictor: {
             "constant": NoCauses,
             "network": NetworkConditional,
@@ -255,6 +246,7 @@ class _Content:
         version = self.json.get("version")
         known = type(version) is int and MIN_VERSION <= version <= VERSION
         _demand(known, f"it has version {version!r} of the format, not {MIN_VERSION} or {VERSION}; use another icdh")
+        _demand(not self.json.get("hidden_causes"), "it has hidden common causes, as models no longer have; fit again")
         if version == MIN_VERSION:
             self.json = _grouped(self.json)
 
@@ -287,8 +279,6 @@ class _Content:
             return {inner[0](key): self.value(part, inner[1], name, n_variables) for key, part in code.items()}
         if kind in self.kinds:
             _demand(isinstance(code, dict), f"{name} is no part of a model")
-            has_hidden = code.get("kind") in ("hidden input", "confounded")
-            _demand(not has_hidden, "it has a hidden common cause, which models no longer have; fit again")
             _demand(code.get("kind") in self.kinds[kind], f"{name} are of no known kind")
             kind = self.kinds[kind][code["kind"]]
         if hasattr(kind, "__annotations__"):

@@ -94,7 +94,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
             loss[order[i], order[j]] = math.inf
     edges = [edge for edge in edges if not settled[edge]]
     with suppress(OutOfTime), single_blas_thread():
-        gains, worth = cheap_gains(scores, found.graph), _worth(found)
+        gains, factor = cheap_gains(scores, found.graph), _dependence_factor(found)
         if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= 12:
             others = len(found.graph) - 1  # all graphs of families of at most four causes
             families = weigh_families(gains.scores, found.graph, rules, n_candidates=others, max_parents=4)
@@ -110,12 +110,12 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
                 by_all = [edge for edge in edges if edge[1] in decided]
                 losses = chain(losses, direction_losses(climber, found.graph, by_all))
         for (i, j), nats in losses:
-            loss[order[i], order[j]] = nats * worth(i, j)
+            loss[order[i], order[j]] = nats * factor(i, j)
     return loss
 
 
-def _worth(found: LearnedGraph) -> Callable[[int, int], float]:
-    """Return what a nat of an edge is worth where rows depend on one another, as a function of its ends."""
+def _dependence_factor(found: LearnedGraph) -> Callable[[int, int], float]:
+    """Return the factor of log evidence of an edge where rows depend on one another, as a function of its ends."""
 
     @cache
     def design_effects(node: int) -> Floats:
@@ -167,13 +167,13 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     loss = np.full(dag.shape, np.nan)
     if found.interrupted or found.timed_out or found.table.rows is not None:
         return loss
-    worth = _worth(found)
+    factor = _dependence_factor(found)
     with suppress(OutOfTime), single_blas_thread():
         hidden = _HiddenCauses(found.scores, found.graph, found.table.rules.required, clock)
         for i, j in hidden.edges:
             column = found.table.order[i], found.table.order[j]
             if dag[column]:
-                loss[column] = hidden.loss(i, j) * worth(i, j)
+                loss[column] = hidden.loss(i, j) * factor(i, j)
     return loss
 
 
@@ -222,9 +222,9 @@ class _HiddenCauses:
         fewer = [(node, toggled(causes, cause)) for cause in causes if cause not in kept]
         if not fewer:
             return family
-        own, *others = scores([family, *fewer])
+        whole, *others = scores([family, *fewer])
         best = int(np.argmin(others))
-        return self._pruned(scores, fewer[best]) if others[best] < own - MIN_GAIN else family
+        return self._pruned(scores, fewer[best]) if others[best] < whole - MIN_GAIN else family
 
 
 def _innovation(scores: FamilyScore, family: Family) -> Floats:

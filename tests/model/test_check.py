@@ -52,7 +52,7 @@ def fit_of_graph(values, *edges, kinds=None, transform="none"):
 def residuals_and_tests(values, *edges, kinds=None, transform="none"):
     """The residuals of a fit of the graph of these edges, and the tests of its variables."""
     model = fit_of_graph(values, *edges, kinds=kinds, transform=transform).model_
-    table = model.as_table(values)
+    table = model.columns.as_table(values)
     everywhere = np.ones(table.values.shape, dtype=bool)
     residuals = residuals_of(model, table, everywhere, np.random.default_rng(0))
     return residuals, node_tests(residuals, model.adjacency, table.unordered)

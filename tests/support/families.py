@@ -19,7 +19,7 @@ from icdh._node_model.additive import AdditiveModels, AdditivePredictor, Splines
 from icdh._node_model.categorical import CategoricalResponse, LabelLaw, counted
 from icdh._node_model.columns import columns_of
 from icdh._node_model.count import CountLaw, CountResponse
-from icdh._node_model.evidence import Layers, at_fixed_point, fit_node, odds_without_parents
+from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.families import TUNING as FAMILIES_TUNING
 from icdh._node_model.families import Families, Start
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
@@ -39,7 +39,6 @@ from icdh._node_model.network import (
 )
 from icdh._node_model.noise import fit_noise, free_cost, noise_gain, student_gain
 from icdh._node_model.noise_density import Free, Gaussian, Student
-from icdh._node_model.ordinal import LevelLaw, OrdinalResponse
 from icdh._node_model.pair_estimates import TUNING as PAIR_TUNING
 from icdh._node_model.pair_estimates import misfit, pair_gains
 from icdh._node_model.point_masses import PointMassResponse
