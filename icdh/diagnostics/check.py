@@ -76,8 +76,7 @@ def check(
     NotFittedError
         Before ``fit``.
     ValueError, TypeError
-        If the model is none, X does not have its columns or holds
-        gaps, or another argument is not what it should be.
+        If the model is none, X does not have its columns or holds gaps, or another argument is not what it should be.
 
     Examples
     --------
