@@ -39,6 +39,7 @@ from icdh._node_model.network import (
 )
 from icdh._node_model.noise import fit_noise, free_cost, noise_gain, student_gain
 from icdh._node_model.noise_density import Free, Gaussian, Student
+from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.pair_estimates import TUNING as PAIR_TUNING
 from icdh._node_model.pair_estimates import misfit, pair_gains
 from icdh._node_model.point_masses import PointMassResponse
