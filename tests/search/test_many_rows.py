@@ -135,7 +135,8 @@ def test_the_noise_that_few_rows_show_is_that_of_all():
     graph = simulate.erdos_renyi(5, 1, random_state=1)
     model = HNMSearch().fit(simulate.simulate_sem(graph, 1500, distribution="student-t", random_state=1).X)
     assert (model.found_graph().scores.families.counts() == 500).all()
-    assert model.noise_distribution_ in ("student", "mixed")
+    assert model.found_graph().scores.noise == "auto"
+    assert model.noise_distribution_ in ("free", "mixed")
 
 
 @pytest.mark.parametrize(("n_rows", "is_said"), [(1500, True), (1000, False)])
