@@ -57,7 +57,6 @@ class SearchSettings:
     noise_distribution: str = parameter("auto", Choice(NOISE_DISTRIBUTIONS))
     column_transform: str = parameter("auto", Choice(("auto", *TRANSFORMS)))
     search: str = parameter("greedy", Choice(("greedy", "exact")))
-    mean_or_spread: bool = parameter(True, Flag())
     n_restarts: int = parameter(3, Number(1, integer=True))
     n_jobs: int = parameter(1, Workers())
 

@@ -93,9 +93,6 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     max_seconds : float, optional
         The time limit of ``fit``, by the wall clock. When it is over, the best graph so far is kept, with a
         ConvergenceWarning. On long tables, families without a fit are then fitted to 2000 rows.
-    mean_or_spread : bool, default True
-        Whether to weigh for every edge if the cause acts on the mean of its effect, on its spread, or on both
-        (`icdh.StructuralModel.edge_list`). It takes about a tenth of the time of a fit.
     n_jobs : int, default 1
         Number of threads that fit families, -1 for one a core. The graph does not depend on it. Two threads take 0.85
         of the time of one.
@@ -353,8 +350,4 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             raise KeyboardInterrupt
         kinds = dict(zip(whole.model_.names, whole.kinds_, strict=True))
         decided = {name: kind for name, kind in kinds.items() if KINDS[kind].repeats}
-        return (
-            super()
-            .for_resamples(X)
-            .set_params(kinds=decided, column_transform=whole.column_transform_, mean_or_spread=False)
-        )
+        return super().for_resamples(X).set_params(kinds=decided, column_transform=whole.column_transform_)

@@ -44,30 +44,6 @@ def strengths(found: LearnedGraph) -> np.ndarray:
     return table.edges_in_users_order(strength)
 
 
-def _mean_and_spread_losses(
-    found: LearnedGraph, graph: Graph, n_variables: int, clock: Clock
-) -> tuple[Floats | None, Floats | None]:
-    """Return the nats lost without each cause in the mean of its effect, and in its spread, each of shape (N, N).
-
-    NaN where there is no edge, or nothing to tell; None where that is everywhere, as where time is over.
-    """
-    table, scores = found.table, found.scores
-    losses = np.full((2, table.n_columns, table.n_columns), np.nan)
-    families = [(node, parents) for node, parents in enumerate(graph) if parents]
-    try:
-        found.limit(clock)
-        scores(families)
-        of_families = scores.run("separating mean and spread", scores.mean_and_spread_losses, families)
-    except OutOfTime:
-        return None, None
-    finally:
-        found.limit(Clock())
-    for (node, parents), of_family in zip(families, of_families, strict=True):
-        losses[:, table.order[list(parents)], table.order[node]] = of_family
-    among = losses[:, :n_variables, :n_variables]
-    return (among[0], among[1]) if np.isfinite(among).any() else (None, None)
-
-
 def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[StructuralModel, dict[str, object], bool]:
     """Return a model of the winners of its graph's families, what an estimator tells of it, and whether time sufficed.
 
@@ -97,19 +73,12 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
             conditionals[node] = replace(conditionals[node], law=law)
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
-        weighs = found.settings.mean_or_spread and in_time
-        losses = _mean_and_spread_losses(found, graph, n_variables, clock) if weighs else (None, None)
     values = scaling.transformed(table.in_users_columns(n_variables))
     centre, transformed = columns.centre.copy(), [*scaling.transforms]
     centre[transformed] = values[transformed].mean(axis=1)
     laws = [given.law.density for given in conditionals if given is not CONSTANT]
     noise = {law.errors.name for law in laws if law is not None}
-    model = replace(
-        model,
-        columns=replace(columns, centre=centre),
-        conditionals=conditionals,
-        edge_evidence=replace(model.edge_evidence, mean_loss=losses[0], spread_loss=losses[1]),
-    )
+    model = replace(model, columns=replace(columns, centre=centre), conditionals=conditionals)
     learned = {
         "evidence_": found.columns.log_jacobian - float(sum(of_others)),
         "noise_distribution_": "mixed" if len(noise) > 1 else min(noise, default="gaussian"),

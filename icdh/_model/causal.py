@@ -43,8 +43,8 @@ class EdgeEvidence:
     direction_loss, hidden_loss : ndarray or None
         The nats lost by reversing an edge, and if it is a hidden common cause instead: see `icdh.uncertainty`.
     mean_loss, spread_loss : ndarray or None
-        The nats lost if a cause is left out of the mean of its effect alone, or of its spread alone; NaN where there is
-        no edge, or the effect is no number.
+        The nats lost if a cause is left out of the mean of its effect alone, or of its spread alone, likewise; NaN
+        where there is no edge, or the effect is no number.
     settled : ndarray or None
         1.0 where knowledge settled the direction of an edge: it was required, or its reverse forbidden.
     """

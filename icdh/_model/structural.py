@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from icdh import graphs
 from icdh._model import effects as interventional
 from icdh._model import export
-from icdh._model.causal import CausalModel, number_at
+from icdh._model.causal import CausalModel
 from icdh._table.frames import frame_of, index_of
 from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState, TableLike
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
@@ -37,18 +37,11 @@ class FittedEdge(NamedTuple):
         The names of the variables.
     strength : float
         In nats if `icdh.HNMSearch` learned it, and a weight of the network of `icdh.ICDH`.
-    mean_loss, spread_loss : float or None
-        The nats that the model loses if the cause is left out of the mean of the effect alone, and of its spread alone,
-        where its part in the other stays. Below zero, it is better without. Ten nats are evidence. With a transform of
-        the columns, of the transformed effect. None where the effect is no number, where that was not weighed, and in
-        graphs of `icdh.ICDH`.
     """
 
     cause: Hashable
     effect: Hashable
     strength: float
-    mean_loss: float | None
-    spread_loss: float | None
 
 
 @dataclass(frozen=True)
@@ -107,17 +100,6 @@ class StructuralModel(CausalModel):
         if not ((probability >= 0.0) & (probability <= 1.0 + SUM_ROUNDING)).all():
             raise ValueError("edge_probability must hold probabilities, numbers from 0 to 1")
         return replace(self, edge_evidence=replace(self.edge_evidence, probability=np.minimum(probability, 1.0)))
-
-    def with_losses(self, direction_loss: Floats, hidden_loss: Floats) -> "StructuralModel":
-        """Return the model with the nats lost by reversing each edge, and if it is a hidden cause.
-
-        Parameters
-        ----------
-        direction_loss, hidden_loss : ndarray, shape (N, N)
-            As of `icdh.uncertainty.direction_loss` and `icdh.uncertainty.hidden_loss`.
-        """
-        known = replace(self.edge_evidence, direction_loss=direction_loss, hidden_loss=hidden_loss)
-        return replace(self, edge_evidence=known)
 
     def predict(self, X: TableLike) -> Observations:
         """Return the mean of every variable given its causes.
@@ -323,16 +305,8 @@ class StructuralModel(CausalModel):
 
         ``pandas.DataFrame(model.edge_list())`` makes a table of them.
         """
-        return [
-            FittedEdge(
-                self.names[i],
-                self.names[j],
-                float(self.adjacency[i, j]),
-                number_at(self.edge_evidence.mean_loss, (i, j)),
-                number_at(self.edge_evidence.spread_loss, (i, j)),
-            )
-            for i, j in graphs.strongest_first(self.adjacency)
-        ]
+        edges = graphs.strongest_first(self.adjacency)
+        return [FittedEdge(self.names[i], self.names[j], float(self.adjacency[i, j])) for i, j in edges]
 
     def to_networkx(self) -> "networkx.DiGraph":
         """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``."""

@@ -92,7 +92,7 @@ def _check_uncertainty(command: "Fit") -> None:
 
 def _with_directions(command: "Fit", model: Learned, ensemble: "GraphEnsemble | None", clock: Clock) -> StructuralModel:
     """Return the fitted model with what is known of its edges: from turned edges, and from an ensemble of graphs."""
-    from icdh.uncertainty.losses import direction_loss, hidden_loss
+    from icdh.uncertainty.losses import with_losses
 
     fitted: StructuralModel = model.model_
     if ensemble is not None:
@@ -101,11 +101,7 @@ def _with_directions(command: "Fit", model: Learned, ensemble: "GraphEnsemble | 
         return fitted
     with watched(command, "steps") as callback:
         callback.follow(clock)
-        clock.stage = "reversing arrows"
-        loss = getattr(ensemble, "direction_loss", None)
-        loss = direction_loss(model, clock=clock) if loss is None else loss
-        clock.stage = "hidden common causes"
-        return fitted.with_losses(loss, hidden_loss(model, clock=clock))
+        return with_losses(fitted, model, clock, getattr(ensemble, "direction_loss", None))
 
 
 def _write(command: "Fit", fitted: StructuralModel, records: list[EdgeCheck], truth: Floats | None) -> bool:

@@ -21,7 +21,7 @@ from icdh.diagnostics.result import LEAST_SEEN, LEVEL, ModelCheck, NodeCheck, ed
 from icdh.diagnostics.track_record import Marginals, track_record
 from icdh.exceptions import NotFittedError
 from icdh.knowledge import Knowledge
-from icdh.uncertainty.losses import direction_loss, hidden_loss
+from icdh.uncertainty.losses import with_losses
 
 MEANING = (  # of dependence on causes, on the mean that they predict, and on others
     "depends on its cause {}: a distorted scale, a cause that is missing or wrong, or too simple a spread",
@@ -114,7 +114,7 @@ def check(
     tests = node_tests(residuals, graph, table.unordered)
     nodes = [_node(names, node, tests[node], residuals.of[node], graph[:, node]) for node in sorted(tests)]
     if isinstance(model, HNMSearch):
-        fitted = fitted.with_losses(direction_loss(model), hidden_loss(model))
+        fitted = with_losses(fitted, model)
     edges, unit = sorted(edge_records(fitted, settled), key=lambda edge: edge.doubt), weight_unit(fitted)
     unknown = [(names.index(edge.cause), names.index(edge.effect)) for edge in edges if not edge.known]
     of_arrows = track_record(Marginals.of(table), unknown, names) if unit == "nats" else ""

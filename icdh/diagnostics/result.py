@@ -121,7 +121,7 @@ class EdgeCheck:
         Whether the edge itself is in doubt: it has less than ten nats.
     mean_loss, spread_loss : float or None
         How many nats are lost if the cause is left out of the mean of the effect alone, and of its spread alone. None
-        where the effect is no number, or nobody weighed them.
+        where the effect is no number, or nobody computed them; see `icdh.uncertainty.mean_and_spread_loss`.
     """
 
     cause: Hashable

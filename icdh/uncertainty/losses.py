@@ -1,4 +1,4 @@
-"""How sure an arrow is: the nats that a graph loses if it points the other way, or is a hidden common cause.
+"""What an arrow is worth: the nats that a graph loses if it is turned, a hidden common cause, or acts on less.
 
 Under i -> j the causes of i reach j through i. Under a hidden common cause of i and j they do not: what i and j share
 is the innovation of i alone, its standardised residual given its own causes. So the innovation of i takes the place of
@@ -14,6 +14,7 @@ Mani, Spirtes, Cooper, "A theoretical study of Y structures for causal discovery
 import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from icdh._estimators.graph_search import LearnedGraph, cheap_gains
 from icdh._estimators.hnm_search import HNMSearch
+from icdh._model.structural import StructuralModel
 from icdh._node_model.score import FamilyScore
 from icdh._node_model.screening import TableGains
 from icdh._table.transforms import is_heavy_tailed, normal_scores
@@ -175,6 +177,86 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
             if dag[column]:
                 loss[column] = hidden.loss(i, j) * factor(i, j)
     return loss
+
+
+def mean_and_spread_loss(model: HNMSearch, *, clock: Clock | None = None) -> tuple[Floats, Floats]:
+    """Return how many nats of evidence are lost if a cause acts on the mean of its effect no more, or on its spread.
+
+    Its part in the other stays. Ten nats are evidence that the cause acts on that part; below zero, the effect is
+    better described without it. With a transform of the columns, all of this is of the transformed effect.
+
+    Parameters
+    ----------
+    model : HNMSearch
+        Fitted; it stays as it is.
+    clock : Clock, optional
+        When to stop, and what receives the progress; by default never.
+
+    Returns
+    -------
+    tuple of ndarray, both of shape (N, N)
+        [i, j] is the loss of the arrow i -> j, in nats, without i in the mean of j, and without i in its spread; of a
+        table of more than 2500 rows in those of so many of them. NaN if there is no arrow, if the effect is no number,
+        if the search ended early, or if time ran out.
+
+    Raises
+    ------
+    NotFittedError
+        Before ``fit``.
+    TypeError
+        If the model is anything but an HNMSearch.
+
+    Examples
+    --------
+    >>> from icdh import HNMSearch
+    >>> from icdh.datasets import load_sachs
+    >>> from icdh.uncertainty import mean_and_spread_loss
+    >>> model = HNMSearch(noise_distribution="gaussian").fit(load_sachs().data[:200, :4])
+    >>> mean, spread = mean_and_spread_loss(model)
+    >>> mean.shape
+    (4, 4)
+    """
+    check_searched(model)
+    found, dag = model.found_graph().copy(clock), model.adjacency_matrix_ != 0
+    scores, order, graph = found.scores, found.table.order, found.among(dag)
+    losses = np.full((2, found.table.n_columns, found.table.n_columns), np.nan)
+    if not (found.interrupted or found.timed_out):
+        families = [family for family in enumerate(graph) if family[1]]
+        with suppress(OutOfTime), single_blas_thread():
+            if graph != found.graph:
+                scores.polish(families)
+            scores(families)
+            of_families = scores.run("separating mean and spread", scores.mean_and_spread_losses, families)
+            for (node, parents), of_family in zip(families, of_families, strict=True):
+                losses[:, order[list(parents)], order[node]] = of_family
+    mean, spread = losses[:, : len(dag), : len(dag)]
+    return mean, spread
+
+
+def with_losses(
+    fitted: StructuralModel, model: HNMSearch, clock: Clock | None = None, turned: Floats | None = None
+) -> StructuralModel:
+    """Return a model that knows what is lost without its arrows as they are.
+
+    Parameters
+    ----------
+    fitted : StructuralModel
+        The model.
+    model : HNMSearch
+        What learned it.
+    clock : Clock, optional
+        When to stop, and what receives the progress; by default never.
+    turned : ndarray, shape (N, N), optional
+        Its `direction_loss`, if it is known.
+    """
+    clock = clock or Clock()
+    mean, spread = mean_and_spread_loss(model, clock=clock)
+    clock.stage = "reversing arrows"
+    turned = direction_loss(model, clock=clock) if turned is None else turned
+    clock.stage = "hidden common causes"
+    lost = {"direction_loss": turned, "hidden_loss": hidden_loss(model, clock=clock)}
+    known = replace(fitted.edge_evidence, **lost, mean_loss=mean, spread_loss=spread)
+    return replace(fitted, edge_evidence=known)
 
 
 class _HiddenCauses:

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.families import Families, GaussianResponse, SplitNetwork, mean_and_spread_losses, network_outputs
-from support.model import EdgeEvidence
 from support.responses import SUBJECTS
+from support.utils import Clock
 
 import icdh
 from icdh import HNMSearch
 from icdh.diagnostics.result import edge_records
+from icdh.uncertainty import mean_and_spread_loss
 
 
 def columns(n=1000, seed=0):
@@ -110,8 +111,8 @@ def test_labels_masks_and_groups():
 
     alike = np.repeat(table.T, 2, axis=0) + 0.01 * rng.normal(size=(2000, 4))
     single, grouped = HNMSearch().fit(table.T), HNMSearch().fit(alike, groups=np.repeat(np.arange(1000), 2))
-    for name in ("mean_loss", "spread_loss"):
-        once, twice = (getattr(fit.model_.edge_evidence, name)[:3, 3] for fit in (single, grouped))
+    for once, twice in zip(*(mean_and_spread_loss(fit) for fit in (single, grouped)), strict=True):
+        once, twice = once[:3, 3], twice[:3, 3]
         assert acts_on(twice) == acts_on(once)
         np.testing.assert_allclose(twice[twice > 10], once[once > 10], rtol=0.2)
 
@@ -132,31 +133,28 @@ def fit():
 
 
 def test_edges_say_it_wherever_they_are_listed(fit, tmp_path):
-    known = {(edge.cause, edge.effect): edge for edge in fit.edge_list()}
-    assert {*known} == {("x0", "x3"), ("x1", "x3"), ("x2", "x3")}
-    records = {record.cause: record.acts_on for record in edge_records(fit.model_)}
+    mean, spread = mean_and_spread_loss(fit)
+    evidence = replace(fit.model_.edge_evidence, mean_loss=mean, spread_loss=spread)
+    known = replace(fit.model_, edge_evidence=evidence)
+    records = {record.cause: record.acts_on for record in edge_records(known)}
     assert records == {"x0": "mean", "x1": "spread", "x2": "both"}
-    fit.save(tmp_path / "m.icdh")
-    assert icdh.load(tmp_path / "m.icdh").edge_list() == fit.edge_list()
-    assert "acts on" in icdh.check(fit, columns().T).summary()
-    listed = icdh.check(fit, columns().T).to_dict()["edges"]
-    assert {edge["cause"]: edge["spread_loss"] for edge in listed} == {c: e.spread_loss for (c, _), e in known.items()}
-    drawn = {text.get_text()[-1]: text.get_text() for text in fit.plot().axes[0].texts}
+    known.save(tmp_path / "m.icdh")
+    np.testing.assert_array_equal(icdh.load(tmp_path / "m.icdh").edge_evidence.spread_loss, spread)
+    checked = icdh.check(fit, columns().T)
+    assert "acts on" in checked.summary()
+    assert {edge["cause"]: edge["spread_loss"] for edge in checked.to_dict()["edges"]} == {
+        f"x{cause}": spread[cause, 3] for cause in range(3)
+    }
+    drawn = {text.get_text()[-1]: text.get_text() for text in known.plot().axes[0].texts}
     assert "\N{UP DOWN ARROW}" in drawn
-    without = replace(fit.model_, edge_evidence=EdgeEvidence())
-    assert {edge[3:] for edge in without.edge_list()} == {(None, None)}
-    assert not any(record.acts_on for record in edge_records(without))
+    assert not any(record.acts_on for record in edge_records(fit.model_))  # nobody computed it
 
 
-def test_it_is_left_out_where_it_is_not_asked_for(fit):
-    alone = HNMSearch(mean_or_spread=False).fit(columns().T)
-    assert alone.model_.edge_evidence.mean_loss is None
-    np.testing.assert_array_equal(alone.adjacency_matrix_, fit.adjacency_matrix_)
-    assert alone.nll_ == fit.nll_
-    assert alone.for_resamples(columns().T).mean_or_spread is False
+def test_a_stricter_graph_has_losses_of_its_own():
+    stricter = HNMSearch().fit(columns().T).rethreshold(max_edges=2)
+    for losses in mean_and_spread_loss(stricter):
+        np.testing.assert_array_equal(np.isfinite(losses), stricter.adjacency_matrix_ != 0)
 
 
-def test_a_stricter_graph_has_losses_of_its_own(fit):
-    stricter = HNMSearch().fit(columns().T).rethreshold(max_edges=2).model_
-    edges = stricter.adjacency != 0
-    np.testing.assert_array_equal(np.isfinite(stricter.edge_evidence.mean_loss), edges)
+def test_no_time_for_it_leaves_nothing(fit):
+    assert np.isnan(mean_and_spread_loss(fit, clock=Clock(0.0))).all()

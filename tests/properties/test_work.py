@@ -50,11 +50,6 @@ def with_zeros(X):
     return X
 
 
-def search(**options):
-    """The search alone: what tells means from spreads is counted apart."""
-    return HNMSearch(mean_or_spread=False, **options)
-
-
 def experiment():
     rng = np.random.default_rng(4)
     condition = np.repeat(["none", "first", "second"], 200)
@@ -67,25 +62,25 @@ def experiment():
 
 def fit_experiment():
     table, interventions = experiment()
-    search().fit(table, interventions=interventions)
+    HNMSearch().fit(table, interventions=interventions)
 
 
 FITS = {
-    "dense, ten variables": lambda: search().fit(hetero(10, 2, 500, 0)),
-    "sparse, twenty variables": lambda: search().fit(hetero(20, 1, 400, 5)),
-    "linear, Laplace noise": lambda: search().fit(
+    "dense, ten variables": lambda: HNMSearch().fit(hetero(10, 2, 500, 0)),
+    "sparse, twenty variables": lambda: HNMSearch().fit(hetero(20, 1, 400, 5)),
+    "linear, Laplace noise": lambda: HNMSearch().fit(
         simulated(8, 1, 400, 1, mechanism="linear", noise="homo-nv", distribution="laplace")
     ),
-    "Gaussian processes": lambda: search().fit(simulated(6, 2, 250, 0, mechanism="gp", noise="homo-nv")),
-    "rounded": lambda: search().fit(np.round(3 * hetero(6, 2, 400, 2))),
-    "labels and grades": lambda: search(kinds={"region": "categorical"}).fit(mixed(400)),
-    "point masses": lambda: search().fit(with_zeros(hetero(6, 1, 500, 8))),
+    "Gaussian processes": lambda: HNMSearch().fit(simulated(6, 2, 250, 0, mechanism="gp", noise="homo-nv")),
+    "rounded": lambda: HNMSearch().fit(np.round(3 * hetero(6, 2, 400, 2))),
+    "labels and grades": lambda: HNMSearch(kinds={"region": "categorical"}).fit(mixed(400)),
+    "point masses": lambda: HNMSearch().fit(with_zeros(hetero(6, 1, 500, 8))),
     "experiment": fit_experiment,
-    "groups": lambda: search().fit(np.repeat(hetero(5, 1, 100, 9), 4, axis=0), groups=np.repeat(np.arange(100), 4)),
-    "long": lambda: search().fit(hetero(5, 1, 25_000, 3)),
-    "all graphs": lambda: search(search="exact").fit(hetero(5, 2, 300, 3)),
+    "groups": lambda: HNMSearch().fit(np.repeat(hetero(5, 1, 100, 9), 4, axis=0), groups=np.repeat(np.arange(100), 4)),
+    "long": lambda: HNMSearch().fit(hetero(5, 1, 25_000, 3)),
+    "all graphs": lambda: HNMSearch(search="exact").fit(hetero(5, 2, 300, 3)),
     "means told from spreads": lambda: HNMSearch().fit(hetero(6, 2, 400, 2)),
-    "the same graph": lambda: search().fit(hetero(6, 2, 400, 2)),
+    "the same graph": lambda: HNMSearch().fit(hetero(6, 2, 400, 2)),
     "the article's method": lambda: ICDH().fit(hetero(8, 1, 500, 6)),
 }
 

@@ -86,7 +86,6 @@ OF_SEARCH = (
         "noise_distribution": "free",
         "column_transform": "none",
         "search": "exact",
-        "mean_or_spread": False,
     }
     | {"missing": "drop", "kinds": {"a": "continuous", "c": "gridded"}}
 )

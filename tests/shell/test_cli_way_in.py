@@ -126,7 +126,8 @@ def test_no_reversal_gains_where_a_search_ends():
 def records_with(searched, nats, **of_the_first):
     """The records of edges all of whose directions lose some nats, but for what is told of the first."""
     loss = np.where(searched.adjacency_matrix_ != 0, nats, np.nan)
-    records = edge_records(searched.model_.with_losses(loss, np.full(loss.shape, np.nan)))
+    known = replace(searched.model_.edge_evidence, direction_loss=loss)
+    records = edge_records(replace(searched.model_, edge_evidence=known))
     return [replace(records[0], **of_the_first), *records[1:]]
 
 
