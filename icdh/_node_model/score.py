@@ -52,6 +52,8 @@ class Memory:
         Its score under a noise distribution.
     baselines : dict
         The scores of other models than the network.
+    lowest : dict
+        The lowest score by all models.
     estimates : dict
         Estimates of what changes of the parents gain.
     parents : dict
@@ -65,6 +67,7 @@ class Memory:
     fits: dict[Key, NodeFit] = field(default_factory=dict)
     scores: dict[tuple[Key, str], float] = field(default_factory=dict)
     baselines: dict[tuple[str, Family, str], float] = field(default_factory=dict)
+    lowest: dict[tuple[Key, str], float] = field(default_factory=dict)
     estimates: dict[tuple[Key, str], Floats] = field(default_factory=dict)
     parents: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     large_enough: set[Family] = field(default_factory=set)
@@ -198,10 +201,10 @@ class FamilyScore:
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats."""
-        new = [family for family in dict.fromkeys(families) if family not in self]
-        starts = [self._start_of(family) for family in new]
-        for family, fit in zip(new, self.run("fitting families", self.fit, new, starts), strict=True):
-            self.keep(family, fit)
+        if new := [family for family in dict.fromkeys(families) if family not in self]:
+            starts = [self._start_of(family) for family in new]
+            for family, fit in zip(new, self.run("fitting families", self.fit, new, starts), strict=True):
+                self.keep(family, fit)
         return [self.score_of(family) for family in families]
 
     def __contains__(self, family: Family) -> bool:
@@ -234,7 +237,10 @@ class FamilyScore:
 
     def score_of(self, family: Family) -> float:
         """Return the score of a family that has a fit: the lowest of its network, linear and additive model."""
-        return min(self._scores_by_model(family, self.noise).values())
+        key = self._key(family), self.noise
+        if key not in self.memory.lowest:
+            self.memory.lowest[key] = min(self._scores_by_model(family, self.noise).values())
+        return self.memory.lowest[key]
 
     def _scores_by_model(self, family: Family, noise: str) -> dict[str, float]:
         baselines = {model: self.baseline_score_of(family, model, noise) for model in ("linear", "additive")}
@@ -283,8 +289,8 @@ class FamilyScore:
             node, parents = family
             self.memory.parents[node] = tuple(dict.fromkeys([*self.memory.parents.get(node, ()), parents]))
             for noise in NOISE_DISTRIBUTIONS:
-                self.memory.scores.pop((self._key(family), noise), None)  # those of the fit before
-                self.memory.estimates.pop((self._key(family), noise), None)
+                for of_fit_before in (self.memory.scores, self.memory.lowest, self.memory.estimates):
+                    of_fit_before.pop((self._key(family), noise), None)
             self.memory.scores[self._key(family), self.noise] = score
 
     def gain_estimates(self, family: Family) -> Floats:

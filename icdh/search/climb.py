@@ -8,14 +8,14 @@ graph occurs twice.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from icdh._utils.arrays import Floats, Integers
+from icdh._utils.arrays import Floats, Integers, Mask
 from icdh.knowledge import EdgeRules
 from icdh.search.moves import (
     KINDS,
@@ -231,32 +231,23 @@ class Climber:
 
     def _best_move(self, graph: Graph, rules: EdgeRules, least_gain: float) -> tuple[Move, Graph] | None:
         self._update(graph)
-        gains, scored = self._gains, self._certain
         tie = max(MIN_GAIN, TUNING.resolution * float(np.abs(self._own).sum()))
         least_gain = max(tie, least_gain)
         lines = with_ancestors(graph, self._last)
         self._last = graph, lines
         hopeful = np.divmod(np.flatnonzero(self._hopeful), len(graph))
-        kinds, causes, effects = legal_moves(graph, rules, self.max_parents, hopeful, lines)
-        turns = kinds == KINDS.index("reverse")
-        turned = causes[turns], effects[turns]
-        doubt = np.where(kinds == KINDS.index("delete"), 0.0, self.doubt)
-        while True:
-            estimates, certain = gains[causes, effects] - doubt, scored[causes, effects]
-            estimates[turns] += gains[turned[::-1]]
-            certain[turns] &= scored[turned[::-1]]
-            if not estimates.max(initial=-np.inf) > least_gain:
-                return None
-            ends = np.flatnonzero(certain & (estimates >= estimates.max() - tie))  # a tie is no reason to go on
-            if ends.size > 0:
-                best = int(ends[0])
-                break
-            least = max(least_gain, estimates[certain].max(initial=-np.inf))
-            hopes = np.flatnonzero(~certain & (estimates > least))
-            chosen = hopes[first_largest(estimates[hopes], TUNING.batch, tie)]
-            self._score(graph, list(zip(turns[chosen], causes[chosen], effects[chosen], strict=True)))
-        kind, cause, effect, gain = kinds[best], causes[best], effects[best], float(estimates[best] + doubt[best])
-        move = KINDS[kind], int(cause), int(effect)
+        legal = legal_moves(graph, rules, self.max_parents, hopeful, lines)
+        prospects = Prospects(*legal, self._gains, self._certain, self.doubt, least_gain)
+        while (
+            prospects.largest > least_gain and prospects.best < prospects.largest - tie
+        ):  # a tie is no reason to go on
+            chosen = prospects.first(TUNING.batch, tie)
+            self._score(graph, prospects.moves(chosen))
+            prospects.update(chosen)
+        if not prospects.largest > least_gain:
+            return None
+        kind, cause, effect, gain = prospects.best_move(tie)
+        move = kind, cause, effect
         changed = changed_families(graph, *move)
         scores = self._own.copy()
         scores[[node for node, _ in changed]] = self.scores(changed)
@@ -278,22 +269,100 @@ class Climber:
         self._fill(graph, [(i, family[0]) for family in changed for i in self._scored.get(family, ())])
         self._up_to_date.update(changed)
 
-    def _score(self, graph: Graph, moves: Iterable[tuple[bool, int, int]]) -> None:
+    def _score(self, graph: Graph, moves: Sequence[tuple[bool, int, int]]) -> None:
         """Score the families that these moves (whether it is a reversal, cause, effect) change."""
         edges = [(i, j) for _, i, j in moves] + [(j, i) for turns, i, j in moves if turns]
-        edges = [(int(i), int(j)) for i, j in dict.fromkeys(edges) if not self._certain[i, j]]
+        edges = [edge for edge in dict.fromkeys(edges) if not self._certain[edge]]
         for i, j in edges:
             self._scored[j, graph[j]] = (*self._scored.get((j, graph[j]), ()), i)
         self._fill(graph, edges)
 
     def _fill(self, graph: Graph, edges: Sequence[tuple[int, int]]) -> None:
-        new = self.scores([(j, toggled(graph[j], i)) for i, j in edges])
-        old = self.scores([(j, graph[j]) for _, j in edges])
-        for (i, j), before, after in zip(edges, old, new, strict=True):
+        scores = self.scores([*((j, toggled(graph[j], i)) for i, j in edges), *((j, graph[j]) for _, j in edges)])
+        for (i, j), before, after in zip(edges, scores[len(edges) :], scores, strict=False):
             gain = before - after
             self._gains[i, j] = gain if gain > -np.inf else -np.inf  # NaN is no gain
             self._certain[i, j] = True
             self._hopeful[i, j] = gain > MIN_GAIN and i not in graph[j]
+
+
+class Prospects:
+    """The legal moves of a graph: what those that are scored gain, and those that may gain more, the largest first.
+
+    An insertion shares its gain with no other move. So only what was scored is looked at again, unless that is a
+    deletion, which shares its gain with the reversal of the edge.
+
+    Parameters
+    ----------
+    kinds, causes, effects : ndarray of int, shape (L,)
+        The moves, as of `legal_moves`.
+    gains, scored : ndarray, shape (N, N)
+        Of toggling i -> j: what it gains, by its score or an estimate, and whether it is scored. They are read again.
+    doubt : float
+        The nats that an insertion or a reversal must gain, but no deletion.
+    least_gain : float
+        Moves that may gain no more are left out.
+
+    Attributes
+    ----------
+    best, largest : float
+        The largest gain of a scored move, and of all.
+    """
+
+    def __init__(
+        self,
+        kinds: Integers,
+        causes: Integers,
+        effects: Integers,
+        gains: Floats,
+        scored: Mask,
+        doubt: float,
+        least_gain: float,
+    ):
+        self._kinds, self._ends, self._gains, self._scored = kinds, (causes, effects), gains, scored
+        self._turns, self._least_gain = kinds == KINDS.index("reverse"), least_gain
+        self._turned = effects[self._turns], causes[self._turns]
+        self._doubt = np.where(kinds == KINDS.index("delete"), 0.0, doubt)
+        self._look()
+
+    def _look(self) -> None:
+        self._estimates, self._certain = self._gains[self._ends] - self._doubt, self._scored[self._ends]
+        self._estimates[self._turns] += self._gains[self._turned]
+        self._certain[self._turns] &= self._scored[self._turned]
+        self.best = float(self._estimates[self._certain].max(initial=-np.inf))
+        waiting = np.flatnonzero(~self._certain & (self._estimates > self._least_gain))
+        self._wait(waiting[np.argsort(-self._estimates[waiting], kind="stable")])
+
+    def _wait(self, waiting: Integers) -> None:
+        self._waiting, self._hopes = waiting, self._estimates[waiting]
+        self.largest = max(self.best, float(self._hopes[:1].max(initial=-np.inf)))
+
+    def first(self, count: int, tie: float) -> Integers:
+        """Return which moves to score next, so many: those that may gain most, and more than the best one."""
+        self._n_near = np.count_nonzero(self._hopes >= self._hopes[:count][-1] - tie)
+        near = np.sort(self._waiting[: self._n_near])
+        near = near[self._estimates[near] > max(self._least_gain, self.best)]
+        return near[first_largest(self._estimates[near], count, tie)]
+
+    def moves(self, chosen: Integers) -> list[tuple[bool, int, int]]:
+        """Return whether each of these moves is a reversal, its cause and its effect."""
+        return list(zip(*(part[chosen].tolist() for part in (self._turns, *self._ends)), strict=True))
+
+    def update(self, chosen: Integers) -> None:
+        """Read what moves gain that were the first, and are scored now."""
+        if (self._kinds[chosen] != KINDS.index("insert")).any():
+            return self._look()
+        self._estimates[chosen] = self._gains[self._ends[0][chosen], self._ends[1][chosen]] - self._doubt[chosen]
+        self._certain[chosen] = True
+        self.best = max(self.best, float(self._estimates[chosen].max()))
+        near = self._waiting[: self._n_near]
+        self._wait(np.append(near[~self._certain[near]], self._waiting[self._n_near :]))
+
+    def best_move(self, tie: float) -> tuple[str, int, int, float]:
+        """Return the first move within a tie of the largest gain: its kind, cause and effect, and what it gains."""
+        k = int(np.argmax(self._certain & (self._estimates >= self.largest - tie)))
+        gain = float(self._estimates[k] + self._doubt[k])
+        return KINDS[self._kinds[k]], int(self._ends[0][k]), int(self._ends[1][k]), gain
 
 
 def first_largest(values: Floats, count: int, tie: float) -> Integers:
