@@ -201,10 +201,13 @@ class FamilyScore:
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats."""
-        if new := [family for family in dict.fromkeys(families) if family not in self]:
-            starts = [self._start_of(family) for family in new]
-            for family, fit in zip(new, self.run("fitting families", self.fit, new, starts), strict=True):
-                self.keep(family, fit)
+        keys, lowest = [(self._key(family), self.noise) for family in families], self.memory.lowest
+        if all(key in lowest for key in keys):
+            return [lowest[key] for key in keys]
+        new = [family for family in dict.fromkeys(families) if family not in self]
+        starts = [self._start_of(family) for family in new]
+        for family, fit in zip(new, self.run("fitting families", self.fit, new, starts), strict=True):
+            self.keep(family, fit)
         return [self.score_of(family) for family in families]
 
     def __contains__(self, family: Family) -> bool:
@@ -284,11 +287,14 @@ class FamilyScore:
         """Keep a fit if it is better than the known one; its own score is computed if not given."""
         self.clock.check()
         score = self.score_by(family, fit) if score is None else score
-        if family not in self or score < self.network_score_of(family):
+        known = family in self
+        if not known or score < self.network_score_of(family):
             self.memory.fits[self._key(family)] = fit
             node, parents = family
-            self.memory.parents[node] = tuple(dict.fromkeys([*self.memory.parents.get(node, ()), parents]))
-            for noise in NOISE_DISTRIBUTIONS:
+            others = self.memory.parents.get(node, ())
+            if parents not in others:
+                self.memory.parents[node] = (*others, parents)
+            for noise in NOISE_DISTRIBUTIONS if known else ():
                 for of_fit_before in (self.memory.scores, self.memory.lowest, self.memory.estimates):
                     of_fit_before.pop((self._key(family), noise), None)
             self.memory.scores[self._key(family), self.noise] = score

@@ -335,7 +335,7 @@ class Prospects:
 
     def _wait(self, waiting: Integers) -> None:
         self._waiting, self._hopes = waiting, self._estimates[waiting]
-        self.largest = max(self.best, float(self._hopes[:1].max(initial=-np.inf)))
+        self.largest = max(self.best, float(self._hopes[0]) if waiting.size else -math.inf)
 
     def first(self, count: int, tie: float) -> Integers:
         """Return which moves to score next, so many: those that may gain most, and more than the best one."""
