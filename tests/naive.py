@@ -399,7 +399,7 @@ def window_correlation(series, places, units, window):
         design = np.column_stack([np.ones(window), places[part]])
         hat = design @ np.linalg.pinv(design)
         left = series[part] - hat @ series[part]
-        mean = left @ left / (window - 2)
+        mean = left @ left / (window - np.linalg.matrix_rank(design))
         for i, j in combinations(range(window), 2):
             if units[part][i] == units[part][j]:
                 total += left[i] * left[j] / mean + hat[i, j]

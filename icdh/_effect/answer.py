@@ -26,6 +26,7 @@ from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_c
 from icdh._utils.arrays import ByColumn, Floats, Integers, RandomState, TableLike
 from icdh._utils.checks import Choice, random_generator
 from icdh._utils.labels import listed, printable, variable_index
+from icdh._utils.parallel import single_blas_thread
 from icdh.exceptions import DataWarning, option, warn
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.posterior import posterior
@@ -36,6 +37,7 @@ TARGETS = ("all", "untreated", "treated")
 BENT = 0.01  # p-value below which a curve is no straight line
 
 
+@single_blas_thread()
 def effect(
     X: TableLike,
     cause: Hashable,

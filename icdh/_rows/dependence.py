@@ -126,10 +126,12 @@ class Relation(NamedTuple):
             return 0.5 * (whole - np.add.reduceat(x * x, windows, axis=-1))
 
         line = _centred(self.places)
-        line /= np.maximum(np.linalg.norm(line, axis=-1, keepdims=True), np.finfo(float).tiny)
+        length = np.linalg.norm(line, axis=-1, keepdims=True)
+        rises = length > 0.1 / self.places.size  # the places of a single value differ by rounding
+        line = np.where(rises, line / np.where(rises, length, 1.0), 0.0)
         left = _centred(series[:, self.rows])
         left -= (left * line).sum(axis=-1, keepdims=True) * line
-        mean = np.square(left).sum(axis=-1) / (WINDOW - 2)
+        mean = np.square(left).sum(axis=-1) / (WINDOW - 1 - rises[:, 0])
         n_pairs = of_pairs(np.ones(self.rows.size))
         expected = -mean * (n_pairs / WINDOW + of_pairs(line.ravel()))  # as all else was taken out of both rows
         alike = of_pairs(left.reshape(len(series), -1)) - expected
@@ -180,6 +182,8 @@ def resembles_its_past(series: Floats, values: Floats) -> bool:
 def effect_of_equal_values(series: Floats, values: Floats) -> float:
     """Return the design effect of rows that share a value, as if it named a unit; 1 if they are not alike.
 
+    A value that more than a tenth of the rows have, such as that of a treatment, names no unit.
+
     Parameters
     ----------
     series : ndarray, shape (M,)
@@ -187,6 +191,8 @@ def effect_of_equal_values(series: Floats, values: Floats) -> float:
     values : ndarray, shape (M,)
         The column.
     """
+    if _tie_probability(values) > MOST_TIES:
+        return 1.0
     correlation = float(Relation.of_equal(values).alike(ranks_of(series[np.newaxis]))[0])
     sizes = np.unique(values, return_counts=True)[1]
     return 1.0 + correlation * (float(sizes @ sizes) / values.size - 1.0)

@@ -635,6 +635,18 @@ def test_a_cause_that_is_constant_within_units_which_no_column_names_is_said(few
     icdh.effect(X, *question)
 
 
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+@pytest.mark.parametrize("share", [0.02, 0.5])
+def test_a_treatment_that_a_file_is_sorted_by_names_no_persons(share):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        treated = np.sort(rng.random(4000) < share) * 1.0
+        before = np.where(rng.random(4000) < 0.6, 0.0, rng.gamma(2.0, size=4000)) + treated
+        after = np.where(rng.random(4000) < 0.5, 0.0, before + rng.gamma(2.0, size=4000))
+        answer = icdh.effect(np.column_stack([before, treated, after]), 1, 2, [0] if seed % 2 else [])
+        assert all("counterparts" in note for note in answer.notes)
+
+
 # What is shown, and what is refused.
 
 

@@ -138,10 +138,11 @@ def test_days_by_hours_are_no_persons():
     assert found is None or found.kind == "sequence"
 
 
-@pytest.mark.parametrize("kind", ["consecutive", "equal"])
+@pytest.mark.parametrize("kind", ["consecutive", "equal", "two values"])
 def test_resemblance_is_that_of_slow_sums(kind):
     rng = np.random.default_rng(6)
     column, series = np.round(rng.normal(size=90), 1), rng.normal(size=(2, 90))
+    column = (np.arange(90) > 70) * 0.1 if kind == "two values" else column
     relation = Relation.of_consecutive(90) if kind == "consecutive" else Relation.of_equal(column)
     assert relation.rows.size % WINDOW == 0
     slow = [window_correlation(row[relation.rows], relation.places, relation.units, WINDOW) for row in series]
@@ -172,6 +173,7 @@ def test_units_make_a_mean_as_uncertain_as_their_correlation_says():
     assert 3.0 < effect_of_equal_values(series, unit) < 6.5  # 1 + 9 * 0.5
     assert effect_of_equal_values(rng.permutation(series), unit) == 1.0
     assert effect_of_equal_values(np.sin(unit) + 0.1 * rng.normal(size=600), unit) == 1.0
+    assert effect_of_equal_values(np.repeat([0.0, 1.0], 300), np.repeat([0.0, 1.0], 300)) == 1.0
 
 
 def test_a_series_that_resembles_its_past_is_told_from_blocks():
