@@ -34,7 +34,9 @@ def sample_of(drawn: Drawn, seed: int) -> Sample:
     has_labels = tuple(k in drawn.labels for k in range(drawn.covariates.shape[1]))
     units = tuple(np.asarray(of, dtype=np.int64) for of in drawn.within)
     groups = drawn.groups or units[:1]
-    return Sample(drawn.effect, drawn.cause, np.ascontiguousarray(drawn.covariates.T), has_labels, groups, units, seed)
+    columns, weights = (drawn.effect, drawn.cause, np.ascontiguousarray(drawn.covariates.T)), drawn.weights
+    weights = np.ones(drawn.effect.size) if weights is None else weights / weights.mean()
+    return Sample(*columns, has_labels, weights, groups, units, seed)
 
 
 def ours(drawn: Drawn, seed: int, of_treated: bool):

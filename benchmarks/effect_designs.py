@@ -22,6 +22,7 @@ class Drawn:
     labels: tuple[int, ...] = ()
     groups: tuple[np.ndarray, ...] = ()
     within: list = field(default_factory=list)
+    weights: np.ndarray | None = None
 
     @property
     def is_treatment(self) -> bool:
@@ -277,3 +278,30 @@ def skewed_treatment(rng, n):
     treated, effects = (rng.random(n) < expit(w[0] - 1.0 + 0.4 * w[1])) * 1.0, 1.0 + 0.5 * w[0]
     noise = (0.5 + 0.5 * w[0]) * (rng.gamma(2.0, size=n) - 2.0)
     return Drawn(effects * treated + np.sqrt(w[0]) + 0.3 * w[2] + noise, treated, w.T, effects)
+
+
+# Rows that were sampled with unequal chances, which are known.
+
+
+def sampled(rng, n, of):
+    """Draw n rows of a population, more often those of a large effect and of the covariate that moves its slope."""
+    w = rng.normal(size=(3, 8 * n))
+    cause = of(w)
+    effect = cause * (1.0 + w[1]) + w[0] + rng.normal(size=w.shape[1])
+    chance = 0.1 + 0.6 * expit(w[1] + 0.5 * effect)
+    rows = np.flatnonzero(rng.random(chance.size) < chance)[:n]
+    return effect[rows], cause[rows], w[:, rows].T, 1.0 / chance[rows]
+
+
+@design
+def sampled_dose(rng, n):
+    """Draw such rows of a dose; the mean slope of the population is one."""
+    *columns, weights = sampled(rng, n, lambda w: w[0] + rng.normal(size=w.shape[1]))
+    return Drawn(*columns, 1.0, weights=weights)
+
+
+@design
+def sampled_treatment(rng, n):
+    """Draw such rows of a treatment, whose mean effect in the population is one."""
+    *columns, weights = sampled(rng, n, lambda w: (rng.random(w.shape[1]) < expit(0.7 * w[0])) * 1.0)
+    return Drawn(*columns, np.ones(n), weights=weights)

@@ -39,7 +39,8 @@ def drawn(kind: str, A: np.ndarray, rows: int, rng):
         def slope(cause, effect):
             parents = np.flatnonzero(data.adjacency[:, cause])
             left = big[:, cause] - data.functions[cause](big[:, parents])[0]
-            by_parents = Splines(big[:, parents].T.copy(), [False] * parents.size).means(big[:, [effect]], folds)[0]
+            splines = Splines(big[:, parents].T.copy(), [False] * parents.size, np.ones(TRUTH_ROWS))
+            by_parents = splines.means(big[:, [effect]], folds)[0]
             return float(left @ (big[:, effect] - by_parents[:, 0]) / (left @ left))
 
         return data.X, data.adjacency != 0, slope

@@ -50,6 +50,7 @@ def effect(
     level: float = 0.95,
     groups: Groups | tuple[Groups, ...] = None,
     sequence: bool = False,
+    weights: str | int | Sequence[float] | Floats | None = None,
     kinds: ByColumn[str] | None = None,
     model: object = None,
     knowledge: Knowledge | Mapping[str, object] | None = None,
@@ -88,6 +89,9 @@ def effect(
     sequence : bool
         Whether rows depend on those before them; blocks of consecutive rows, as many as rows in each, then count as
         groups.
+    weights : str, int or array_like, shape (M,), optional
+        How many rows of the population each row stands for, such as the inverse of its chance to be sampled: a column,
+        which is then no variable, or one number a row. A graph is learned without them.
     kinds : mapping, optional
         Kinds of columns, as of `icdh.HNMSearch`; what ``model`` holds as labels are labels. Grades are numbers unless
         they are declared categorical.
@@ -144,7 +148,7 @@ def effect(
             f"a model keeps no rows, so that it has no intervals; give the table, and the model by {option('model')}, "
             "or ask the model alone for effects() and average_effect()"
         )
-    X, ways, labels_of_units = _without_units(X, groups, within)
+    X, ways, labels_of_units, shares = _without_units(X, groups, within, weights)
     labels, graph = next(iter(ways), None), _model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
     table = table_of(X, labels, sequence, kinds)
@@ -154,11 +158,14 @@ def effect(
     if pair[0] == pair[1]:
         raise ValueError(f"cause and effect are both {table.names[pair[0]]!r}; name two variables")
     seed = int(random_generator(random_state).integers(2**31))
-    rows = rows_by_content([table.values[k] for k in (*pair, *range(table.n_variables))])  # in no order of the user's
+    content = [table.values[k] for k in (*pair, *range(table.n_variables))]
+    share = np.ones(table.n_observations) if shares is None else _checked_weights(shares, table.n_observations)
+    rows = rows_by_content([*content, share])  # in no order of the user's
+    rows = rows[share[rows] > 0.0]
     units = {name: _numbers(table, of, rows) for name, of in labels_of_units.items()}
     clusters = [] if table.related is None else [table.related.units[rows]]
     clusters = [*clusters, *(_numbers(table, of, rows) for of in ways[1:])] or list(units.values())[:1]
-    question = _Question(table.of_rows(rows), *pair, tuple(clusters), units, seed, target, level)
+    question = _Question(table.of_rows(rows), *pair, share[rows], tuple(clusters), units, seed, target, level)
     question.check([])
     ends = product(question.contrasts(contrast), outcomes_of(table.categories.get(pair[1])))
     questions = [replace(question, contrast=each, outcome=outcome) for each, outcome in ends]
@@ -178,7 +185,8 @@ def effect(
         results = [each.answer(covariates) for each in questions]
         answers = [answer for answer, _ in results]
         if not clusters and math.isfinite(answers[0].estimate):
-            notes += _notes_on_rows(table, [*covariates, *pair], results[0][1][np.argsort(rows)])
+            order = np.argsort(rows)
+            notes += _notes_on_rows(table.of_rows(rows[order]), [*covariates, *pair], results[0][1][order])
     notes = [*answers[0].notes, *notes]
     for note in notes:
         warn(note, DataWarning)
@@ -200,19 +208,37 @@ def with_labels(kinds: ByColumn[str], model: StructuralModel) -> dict[Hashable, 
 
 
 def _without_units(
-    X: TableLike, groups: Groups | tuple[Groups, ...], within: Within
-) -> tuple[TableLike, list[list[Hashable]], Mapping[str, list[Hashable]]]:
-    """Return a table without columns of groups and units, the labels of rows by each grouping, and by each unit."""
+    X: TableLike, groups: Groups | tuple[Groups, ...], within: Within, weights: object
+) -> tuple[TableLike, list[list[Hashable]], Mapping[str, list[Hashable]], object]:
+    """Return a table without columns of groups, units and weights; labels of rows by grouping and by unit; weights."""
     several = isinstance(groups, tuple) and len(groups) < FEWEST_ROWS and groups not in (column_labels(X) or [])
     ways: list[Groups] = [*groups] if isinstance(groups, tuple) and several else [groups]
     units = [within] if isinstance(within, (str, int)) else [] if isinstance(within, Mapping) else [*(within or ())]
     ways = [way for way in ways if way is not None]
     labels = [without_groups(X, column)[1] or [] for column in (*ways, *units)]
-    columns = dict.fromkeys(column for column in (*ways, *units) if isinstance(column, Hashable))
-    for column in sorted(columns, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
+    columns: list[object] = [*ways, *units]
+    if isinstance(weights, (str, int)):
+        columns, weights = [*columns, weights], without_groups(X, weights)[1]
+    names = dict.fromkeys(column for column in columns if isinstance(column, Hashable))
+    for column in sorted(names, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
         X = without_groups(X, column)[0]
     named = within if isinstance(within, Mapping) else dict(zip(map(str, units), labels[len(ways) :], strict=True))
-    return X, labels[: len(ways)], named
+    return X, labels[: len(ways)], named, weights
+
+
+def _checked_weights(weights: object, n_rows: int) -> Floats:
+    """Return weights of rows as numbers."""
+    try:
+        numbers = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{option('weights')} must hold numbers, one a row") from None
+    if numbers.shape != (n_rows,):
+        raise ValueError(f"{option('weights')} must be one number a row, {n_rows}; got the shape {numbers.shape}")
+    if not (np.isfinite(numbers).all() and numbers.min() >= 0.0 and np.count_nonzero(numbers) >= FEWEST_ROWS):
+        raise ValueError(
+            f"{option('weights')} must be finite numbers, none below zero, and above zero in {FEWEST_ROWS} rows or more"
+        )
+    return numbers
 
 
 def _model_of(X: object) -> StructuralModel | None:
@@ -254,6 +280,8 @@ class _Question:
         Its rows, in no order of the user's.
     cause, effect : int
         The variables.
+    weights : ndarray, shape (n,)
+        Those of rows.
     groups : tuple of ndarray of int, each of shape (n,)
         Groupings of rows that depend on one another.
     units : dict of str to ndarray of int, shape (n,)
@@ -271,6 +299,7 @@ class _Question:
     table: Table
     cause: int
     effect: int
+    weights: Floats
     groups: tuple[Integers, ...]
     units: dict[str, Integers]
     seed: int
@@ -328,9 +357,9 @@ class _Question:
         mean, unit = mean_and_deviation(effect)
         has_labels = tuple(k in self.table.unordered for k in covariates)
         columns = (effect - mean) / unit, values[self.cause], values[list(covariates)]
-        sample = Sample(*columns, has_labels, self.groups, tuple(self.units.values()), self.seed, unit)
+        sample = Sample(*columns, has_labels, self.weights, self.groups, tuple(self.units.values()), self.seed, unit)
         if pair is None or self.is_number or not self.is_slope:
-            return sample.of_rows(np.arange(effect.size))  # numbers groups
+            return sample.of_rows(np.arange(effect.size))  # numbers groups, scales weights
         sample = sample.of_rows(np.isin(sample.cause, pair[:2]))
         return replace(sample, cause=(sample.cause == pair.high) * 1.0)
 
@@ -395,6 +424,7 @@ class _Question:
             text += f", within {' and '.join(map(printable, self.units))}"
         if pair is not None and self.target != "all":
             text += f", of the rows at {shown(pair[2 if self.target == 'untreated' else 3])}"
+        text += ", by weight" * bool(np.ptp(self.weights) > 0.0)
         return text if share in (0.0, 1.0) else f"{text}, of the {percent(share)} that have counterparts"
 
 

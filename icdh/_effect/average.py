@@ -5,9 +5,9 @@ other rows, the mean of the effect had all rows the value a is
 
     mean over rows of  m_a(x) + w_a (y - m_a(x)),    w_a = 1{d = a} / p_a(x),
 
-where weights are scaled to sum to the number of rows. Of the rows with one value alone (the treated) the mean is over
-them, and weights are multiplied by the probability of that value. It is right if either fit is. No probability is
-clipped.
+where weights are scaled to sum to the number of rows. Rows may have weights of their own. Of the rows with one value
+alone (the treated) the mean is over them, and weights are multiplied by the probability of that value. It is right if
+either fit is. No probability is clipped.
 
 A mean of all rows is given unless its variance is 1.3 times as large as without the rows that hardly ever have one of
 the values. Then the answer is about the others: of all sets of the smallest 1 / p_0 + 1 / p_1 that whose mean effect
@@ -103,7 +103,8 @@ class Difference:
         """Return the mean effect in the user's unit, of rows with counterparts; NaN where hardly any row has one."""
         every = np.ones_like(self._target)
         kept = self._counterparts() if self._compares(every) else ~every
-        share, counts = float(kept[self._target].mean()), (kept & self._arms).sum(axis=1)
+        mass = self.sample.weights * self._target
+        share, counts = float(mass[kept].sum() / mass.sum()), (kept & self._arms).sum(axis=1)
         if share >= LEAST_SHARE and self._compares(kept):
             answer, has_covariates = self._mean_of(kept), len(self.sample.covariates) > 0
             if min(answer.effective) >= FEWEST or not has_covariates:
@@ -123,26 +124,25 @@ class Difference:
 
     def _mean_of(self, kept: Mask) -> Estimate:
         """Return the mean effect of the rows that are kept."""
-        y, (probabilities, means), members = self.sample.effect, self._fits, kept & self._target
-        size, per_member = np.count_nonzero(members), y.size / np.count_nonzero(members)
-        chance = kept * self._chance
-        weights = self._arms * chance / probabilities
+        y, (probabilities, means), each = self.sample.effect, self._fits, self.sample.weights
+        members, chance = each * (kept & self._target), kept * self._chance
+        size = members.sum()
+        weights = each * self._arms * chance / probabilities
         weights *= size / weights.sum(axis=1, keepdims=True)
         corrections = weights * (y - means)
         low, high = ((members * means).sum(axis=1) + corrections.sum(axis=1)) / size
         jackknifed = corrections / np.maximum(1.0 - weights / size, 0.1)
         influence = np.diff(members * (means - [[low], [high]]) + jackknifed, axis=0)[0]
-        left = (self._arms * (y - means)).sum(axis=0)[kept & self._arms.any(axis=0)]
-        by_model = float((np.square(chance * per_member) / probabilities).sum(axis=0).mean())
-        by_weights = float(np.square((weights[1] - weights[0]) * per_member).mean())
+        left, compared = (self._arms * (y - means)).sum(axis=0), each * (kept & self._arms.any(axis=0))
+        by_model = float((each * np.square(chance) / probabilities).sum()) * y.size / size**2
+        by_weights = float((np.square(weights[1] - weights[0]) / each).sum()) * y.size / size**2
         riesz = max(2.0 * by_model - by_weights, by_model / 2.0)
         rows = effective_rows(weights[0]), effective_rows(weights[1])
         covariances, _ = sandwich(influence[:, np.newaxis] / size, members / size, self.sample.groups)
         fewest = min(effective_rows(sums_of(arm, of)) for of in self.sample.groups or (None,) for arm in weights)
         error, degrees = math.sqrt(float(covariances.max())), max(fewest - 1.0, 1.0)
-        return Estimate(
-            float(high - low), error, degrees, math.sqrt(float(np.square(left).mean()) * riesz), rows, influence
-        )
+        scale = math.sqrt(float(np.average(np.square(left), weights=compared)) * riesz)
+        return Estimate(float(high - low), error, degrees, scale, rows, influence)
 
     def _counterparts(self) -> Mask:
         """Return the rows whose mean effect is the most precise: those of the least variances; all if others do little.
@@ -150,10 +150,11 @@ class Difference:
         The variance of a mean of rows is the sum of 1 / p_0 + 1 / p_1 over their squared number. Of the rows with one
         value, whose number is the sum of its p, each row counts p times, with 1 / p of the other value.
         """
-        others = [value for value in (0, 1) if value != self.target]
+        others, mass = [value for value in (0, 1) if value != self.target], self.sample.weights * self._chance
         variance = (1.0 / self._fits[0][others]).sum(axis=0)
         order = np.argsort(variance)
-        of_mean = np.cumsum((self._chance * variance)[order]) / np.square(np.cumsum(self._chance[order]))
+        squares = self.sample.weights * mass * variance
+        of_mean = np.cumsum(squares[order]) / np.square(np.cumsum(mass[order]))
         best = int(np.argmin(of_mean))
         return np.asarray((variance <= variance[order[best]]) | (of_mean[-1] < LEAST_GAIN * of_mean[best]))
 
@@ -164,7 +165,7 @@ class Difference:
         y, bounds = self.sample.effect, []
         for end, of_high, of_low in zip(ends, (y.min(), y.max()), (y.max(), y.min()), strict=True):
             rest = np.where(self._arms[1], y, of_high) - np.where(self._arms[0], y, of_low)
-            bounds.append(float(end * kept.mean() + rest[~kept].sum() / y.size))
+            bounds.append(float(np.average(np.where(kept, end, rest), weights=self.sample.weights)))
         return bounds[0], bounds[1]
 
 

@@ -50,6 +50,8 @@ class Sample:
         One covariate a row.
     has_labels : tuple of bool
         Which covariates hold codes of labels.
+    weights : ndarray, shape (n,)
+        How many rows of the population each stands for, in units of their mean.
     groups : tuple of ndarray of int, each of shape (n,)
         Groupings: rows of one group depend on one another. Folds hold whole groups of the first.
     within : tuple of ndarray of int, each of shape (n,)
@@ -64,6 +66,7 @@ class Sample:
     cause: Floats
     covariates: Floats
     has_labels: tuple[bool, ...]
+    weights: Floats
     groups: tuple[Integers, ...] = ()
     within: tuple[Integers, ...] = ()
     seed: int = 0
@@ -72,13 +75,13 @@ class Sample:
     @cached_property
     def splines(self) -> Splines:
         """Regressions on the covariates."""
-        return Splines(self.covariates, self.has_labels, self.within)
+        return Splines(self.covariates, self.has_labels, self.weights, self.within)
 
     def of_rows(self, rows: Integers | Mask) -> "Sample":
         """Return selected rows; groups are numbered in the order of their first rows."""
         groups, within = (tuple(_numbered(of[rows]) for of in ways) for ways in (self.groups, self.within))
-        columns = self.effect[rows], self.cause[rows], self.covariates[:, rows]
-        return Sample(*columns, self.has_labels, groups, within, self.seed, self.unit)
+        columns, weights = (self.effect[rows], self.cause[rows], self.covariates[:, rows]), self.weights[rows]
+        return Sample(*columns, self.has_labels, weights / weights.mean(), groups, within, self.seed, self.unit)
 
     def folds(self, strata: Floats | None = None) -> Integers:
         """Return the fold of every row: of rows or groups; those of a stratum in different folds."""
@@ -164,11 +167,12 @@ def strongest_covariate(
     """
     rows = np.arange(cause.size)[:: -(-cause.size // BENCHMARK_ROWS)]
     sample = sample.of_rows(rows)
-    effect, cause = (standardised(demeaned(column, sample.within)) for column in (sample.effect, cause[rows]))
+    columns = (demeaned(column, sample.within, sample.weights) for column in (sample.effect, cause[rows]))
+    effect, cause = map(standardised, columns)
 
     def errors(covariates: Sequence[int]) -> Floats:
         has_labels = [sample.has_labels[k] for k in covariates]
-        splines = Splines(sample.covariates[covariates], has_labels, sample.within)
+        splines = Splines(sample.covariates[covariates], has_labels, sample.weights, sample.within)
         return np.array([splines.error(effect, cause), splines.error(cause)])
 
     every, strengths = list(range(len(names))), []

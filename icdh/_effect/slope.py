@@ -5,7 +5,9 @@
 Both y and d are freed of what the covariates x tell, each row by fits to other rows, and of the means of groups if they
 are to be compared within these. The slope is that of the residuals,
 
-    theta = sum v (y - E[y | x]) / sum v^2.
+    theta = sum v (y - E[y | x]) / sum v^2,
+
+where rows may have weights.
 
 Where the effect bends or varies, theta is the mean of slopes, weighted by the variance of the cause given the
 covariates; of a cause that is Gaussian given covariates it is the plain mean slope (Stein's identity). Along the curve
@@ -101,7 +103,7 @@ class Slope:
 
     def _residuals(self, columns: Floats) -> tuple[Floats, float]:
         """Return what units and covariates leave of columns, shape (n, k), and the degrees of freedom of a fit."""
-        columns = demeaned(columns, self.sample.within)
+        columns = demeaned(columns, self.sample.within, self.sample.weights)
         means, degrees = self.sample.splines.means(columns, self.sample.folds(), UNDERSMOOTHING)
         return columns - means, degrees
 
@@ -110,14 +112,15 @@ class Slope:
         return self._residuals(self.sample.effect[:, np.newaxis])[0][:, 0]
 
     def _fit(self, terms: Floats) -> _Fit:
-        y, (d, used), groups = self._effect, self._residuals(terms), self.sample.groups
-        inverse = np.asarray(np.linalg.pinv(d.T @ d, hermitian=True), dtype=np.float64)
-        theta = inverse @ (d.T @ y)
+        y, (d, used), weights = self._effect, self._residuals(terms), self.sample.weights
+        weighted = weights[:, np.newaxis] * d
+        inverse = np.asarray(np.linalg.pinv(weighted.T @ d, hermitian=True), dtype=np.float64)
+        theta = inverse @ (weighted.T @ y)
         left = y - d @ theta
-        influence = (d * left[:, np.newaxis]) @ inverse
-        covariances, effective = sandwich(influence, ((d @ inverse) * d).sum(axis=1), groups)
+        influence = (weighted * left[:, np.newaxis]) @ inverse
+        covariances, effective = sandwich(influence, ((weighted @ inverse) * d).sum(axis=1), self.sample.groups)
         covariances = covariances * (y.size / max(y.size - used, 1.0))
-        degrees, squares = max(effective - len(theta), 1.0), float(np.square(left).mean())
+        degrees, squares = max(effective - len(theta), 1.0), float(np.average(np.square(left), weights=weights))
         return _Fit(theta, covariances, inverse * y.size, degrees, effective, squares, influence, d[:, 0])
 
     @cached_property
@@ -141,8 +144,9 @@ class Slope:
 
     def _per_unit(self) -> Estimate:
         """Return the slope; NaN with a note where covariates or units determine the cause."""
-        before = float(demeaned(self._terms(self.sample.cause)[:, 0], self.sample.within).var())
-        share = float(np.square(self._line.cause).mean()) / max(before, LEAST)
+        weights, cause = self.sample.weights, self._terms(self.sample.cause)[:, 0]
+        before = float(np.cov(demeaned(cause, self.sample.within, weights), aweights=weights, ddof=0))
+        share = float(np.average(np.square(self._line.cause), weights=weights)) / max(before, LEAST)
         if share > LEAST and before > LEAST:
             return self._estimate(self._line, self._terms(np.ones(1))[0, :1], tuple(self._notes(share)))
         nothing = ("covariates or units determine the cause: nothing is left to compare, and there is no answer",)
@@ -201,5 +205,5 @@ class Slope:
         jitter = 1e-6 * np.random.default_rng(0).normal(size=(rows.size, lines.shape[1]))
         places = lines[rows] + jitter  # so that equal rows are neighbours in no order
         near = np.asarray(KDTree(places).query(places, k=NEIGHBOURS + 1)[1])[:, 1:]
-        together = (y - self._line.theta[0] * d) * d[near].mean(axis=1)
+        together = self.sample.weights[rows] * (y - self._line.theta[0] * d) * d[near].mean(axis=1)
         return abs(float(together.mean())) / max(float(together.std()) / math.sqrt(rows.size), 1e-300)

@@ -7,8 +7,8 @@ The mean of a target given covariates x is a sum over functions b_k,
 over the lines x_j (an indicator for every label), a natural cubic spline of each number or, if its tails are heavy, of
 its normal scores, and, of at most twelve lines, their products in pairs. All b_k are standardised. The penalty p
 minimises generalised cross-validation, and so do the scales s: those of lines are a tenth of the others', or the same.
-Of zeros and ones the logit of the probability has this form, and the deviance of one half of the folds given the other
-chooses.
+Rows may have weights. Of zeros and ones the logit of the probability has this form, and the deviance of one half of the
+folds given the other chooses: these hold whole groups, in which a treatment may be the same.
 
 Where residuals of a cause and of an effect meet in one slope, shrinkage of both biases it. There the penalty is a
 hundredth of the best one (`UNDERSMOOTHING`), so that what is left is noise rather than confounding.
@@ -30,7 +30,7 @@ PENALTIES = np.geomspace(1e-2, 1e6, 17)
 UNDERSMOOTHING = 4  # steps of these penalties
 MOST_IN_PRODUCTS = 12  # lines
 INNER_KNOTS = 5  # of a spline
-HEAVY_TAILED = 6.0  # kurtosis
+HEAVY_TAILED = 6.0  # kurtosis: more outliers than Laplace's distribution has
 
 
 def natural_spline(x: Floats, knots: Floats) -> Floats:
@@ -48,11 +48,6 @@ def spline_knots(x: Floats, n_inner: int) -> Floats:
     return knots
 
 
-def _is_heavy_tailed(x: Floats) -> bool:
-    """Return whether a column has more outliers than Laplace's distribution, by its kurtosis."""
-    return float(np.mean(standardised(x) ** 4)) > HEAVY_TAILED
-
-
 def standardised(values: Floats) -> Floats:
     """Return columns of mean zero and variance one; zeros of a constant column."""
     values = values / np.where(largest := np.abs(values).max(axis=0, initial=0.0), largest, 1.0)
@@ -62,8 +57,8 @@ def standardised(values: Floats) -> Floats:
     return centred
 
 
-def demeaned(values: Floats, within: Sequence[Integers]) -> Floats:
-    """Return columns without the means of groups; of several groupings, by turns until nothing changes.
+def demeaned(values: Floats, within: Sequence[Integers], weights: Floats) -> Floats:
+    """Return columns without the weighted means of groups; of several groupings, by turns until nothing changes.
 
     Parameters
     ----------
@@ -71,13 +66,15 @@ def demeaned(values: Floats, within: Sequence[Integers]) -> Floats:
         The columns.
     within : sequence of ndarray of int, each of shape (n,)
         The group of every row, from zero, in each grouping.
+    weights : ndarray, shape (n,)
+        The weight of every row.
     """
     values = np.array(values, dtype=np.float64)
+    weights = weights.reshape(-1, *[1] * (values.ndim - 1))
     for _ in range((1000 if len(within) > 1 else 1) * (values.size > 0)):
         before = values.copy()
         for groups in within:
-            counts = np.bincount(groups).reshape(-1, *[1] * (values.ndim - 1))
-            values -= (sums_of(values, groups) / counts)[groups]
+            values -= (sums_of(weights * values, groups) / sums_of(weights, groups))[groups]
         if np.abs(values - before).max(initial=0.0) <= 1e-10 * np.abs(before).max(initial=0.0):
             break
     return values
@@ -101,38 +98,42 @@ class Splines:
         One covariate a row; codes of labels.
     has_labels : sequence of bool
         Which of them hold labels.
+    weights : ndarray, shape (n,)
+        The weight of every row; one on average.
     within : sequence of ndarray of int
         Groupings whose means are taken out of every column, see `demeaned`.
     """
 
-    def __init__(self, covariates: Floats, has_labels: Sequence[bool], within: Sequence[Integers] = ()):
-        n, lines, curves = covariates.shape[1], [], []
+    def __init__(
+        self, covariates: Floats, has_labels: Sequence[bool], weights: Floats, within: Sequence[Integers] = ()
+    ):
+        lines, curves = list[Floats](), list[Floats]()
         for x, is_label in zip(covariates, has_labels, strict=True):
             lines.append((x[:, np.newaxis] == np.unique(x)) * 1.0 if is_label else x[:, np.newaxis])
             if not is_label:
-                scores = normal_scores(x) if (is_heavy := _is_heavy_tailed(x)) else x
+                is_heavy = float(np.mean(standardised(x) ** 4)) > HEAVY_TAILED
+                scores = normal_scores(x) if is_heavy else x
                 knots = spline_knots(scores, INNER_KNOTS)
-                curves += [scores] * is_heavy + [natural_spline(scores, knots)] * (knots.size > 2)
+                curves += [scores[:, np.newaxis]] * is_heavy + [natural_spline(scores, knots)] * (knots.size > 2)
         owners = np.repeat(np.arange(len(lines)), [part.shape[1] for part in lines])
-        columns = np.column_stack([np.empty((n, 0)), *lines, *curves])
+        columns = np.column_stack([np.empty((weights.size, 0)), *lines, *curves])
         if owners.size <= MOST_IN_PRODUCTS:
             short = np.clip(standardised(columns[:, : owners.size]), -4.0, 4.0)
             i, j = np.nonzero(owners[:, np.newaxis] > owners)
             columns = np.column_stack([columns, short[:, i] * short[:, j]])
-        design = standardised(demeaned(columns, within))
+        design = standardised(demeaned(columns, within, weights))
         varies = np.abs(design).max(axis=0, initial=0.0) > 0.0
-        self._design, self._is_curve = design[:, varies], (np.arange(varies.size) >= owners.size)[varies]
-
-    @property
-    def lines(self) -> Floats:
-        """The standardised lines, shape (n, k)."""
-        return self._design[:, ~self._is_curve]
+        is_curve = (np.arange(varies.size) >= owners.size)[varies]
+        ones = np.ones(is_curve.size)
+        self._design, self._weights = np.column_stack([np.ones(weights.size), design[:, varies]]), weights
+        self._scales = [np.where(is_curve, 1.0, 0.1), ones] if is_curve.any() else [ones]
+        self.lines = design[:, varies][:, ~is_curve]  # standardised, shape (n, k)
 
     def error(self, target: Floats, *beside: Floats) -> float:
         """Return the least error of generalised cross-validation, of the covariates and perhaps more columns."""
-        columns = np.column_stack([np.ones(target.size), self._design, *beside, target])
-        scales = (np.append(scale, np.ones(len(beside))) for scale in self._scales())
-        return min(_ridge(columns.T @ columns, scale, 0)[1] for scale in scales)
+        columns = np.column_stack([self._design, *beside, target])
+        products = columns.T @ (self._weights[:, np.newaxis] * columns)
+        return min(_ridge(products, np.append(scale, np.ones(len(beside))), 0)[1] for scale in self._scales)
 
     def means(self, targets: Floats, folds: Integers, steps: int = 0, rows: Mask | None = None) -> tuple[Floats, float]:
         """Return the means of targets given covariates, shape (n, k), each row by a fit to the other folds.
@@ -150,62 +151,53 @@ class Splines:
         rows : ndarray of bool, shape (n,), optional
             Some rows: their means are those of all rows, and a correction.
         """
-        width, n_folds = 1 + self._design.shape[1], int(folds.max()) + 1
+        width, weights = self._design.shape[1], [self._weights, *([] if rows is None else [self._weights * rows])]
         if width == 1:  # nothing to adjust for: the mean of all rows
-            return np.broadcast_to((targets if rows is None else targets[rows]).mean(axis=0), targets.shape), 0.0
+            return np.broadcast_to(np.average(targets, axis=0, weights=weights[-1]), targets.shape), 0.0
         centre, degrees = targets.mean(axis=0), list[float]()
-        columns, predicted = np.column_stack([np.ones(len(targets)), self._design, targets - centre]), []
-        stages = [_training_products(columns, folds, n_folds)]
-        stages += [] if rows is None else [_training_products(columns[rows], folds[rows], n_folds)]
+        columns, predicted = np.column_stack([self._design, targets - centre]), []
+        stages = [_training_products(columns, each, folds) for each in weights]
         for k in range(width, columns.shape[1]):
-            slopes, kept = np.zeros((n_folds, width)), [*range(width), k]
+            slopes, kept = np.zeros((len(stages[0]), width)), [*range(width), k]
             for products in stages:
                 for fold, before in enumerate(slopes):
                     left = np.eye(width + 1)
                     left[:width, width] = -before
-                    step, used = self._slopes(left.T @ products[fold][np.ix_(kept, kept)] @ left, steps)
+                    fits = [_ridge(left.T @ products[fold][np.ix_(kept, kept)] @ left, s, steps) for s in self._scales]
+                    step, _, used = min(fits, key=lambda fit: fit[1])
                     slopes[fold] += step
                     degrees.append(used)
-            predicted.append((columns[:, :width] * slopes[folds]).sum(axis=1))
+            predicted.append((self._design * slopes[folds]).sum(axis=1))
         return np.column_stack(predicted) + centre, float(np.mean(degrees))
 
     def probabilities(self, is_one: Mask, folds: Integers) -> Floats:
         """Return the probability of a value given covariates, shape (n,), each row by a fit to the other folds."""
-        if not self._design.size:
-            return np.full(is_one.size, is_one.mean())
         from scipy.special import expit
 
-        target, predicted = is_one.astype(np.float64), np.empty(is_one.size)
+        x, target, weights, predicted = self._design, is_one * 1.0, self._weights, np.empty(is_one.size)
+        if x.shape[1] == 1:
+            return np.full(is_one.size, np.average(target, weights=weights))
 
         def logits(rows: Mask, penalty: float, scale: Floats) -> Floats:
             """Return those of some rows, by a fit to the others."""
-            theta = _logit(self._design[~rows] / scale, target[~rows], penalty)
-            return np.asarray(theta[0] + (self._design[rows] / scale) @ theta[1:])
+            ridge = np.append(1e-6, penalty * scale**2)
+            return np.asarray(x[rows] @ _logit(x[~rows], target[~rows], weights[~rows], ridge))
 
         def deviance(penalty: float, scale: Floats) -> float:
             halves = [(rows, logits(rows, penalty, scale)) for rows in (folds % 2 == 0, folds % 2 == 1)]
-            return sum(float((np.logaddexp(0.0, z) - target[rows] * z).sum()) for rows, z in halves)
+            return sum(float(weights[rows] @ (np.logaddexp(0.0, z) - target[rows] * z)) for rows, z in halves)
 
-        choices = [(penalty, scale) for scale in self._scales() for penalty in PENALTIES[1::3].tolist()]
+        choices = [(penalty, scale) for scale in self._scales for penalty in PENALTIES[1::3].tolist()]
         best = min(choices, key=lambda choice: deviance(*choice))
         for fold in np.unique(folds):
             predicted[folds == fold] = expit(logits(folds == fold, *best))
         return predicted
 
-    def _scales(self) -> list[Floats]:
-        ones = np.ones(self._is_curve.size)
-        return [np.where(self._is_curve, 1.0, 0.1), ones] if self._is_curve.any() else [ones]
 
-    def _slopes(self, products: Floats, undersmoothing: int) -> tuple[Floats, float]:
-        """Return intercept and slopes, of the scales that fit better, and their degrees of freedom."""
-        fits = [_ridge(products, scale, undersmoothing) for scale in self._scales()]
-        slopes, _, degrees = min(fits, key=lambda fit: fit[1])
-        return slopes, degrees
-
-
-def _training_products(columns: Floats, folds: Integers, n_folds: int) -> Floats:
-    """Return the products of columns, summed over the rows outside of each fold, shape (n_folds, k, k)."""
-    products = np.stack([columns[folds == fold].T @ columns[folds == fold] for fold in range(n_folds)])
+def _training_products(columns: Floats, weights: Floats, folds: Integers) -> Floats:
+    """Return weighted products of columns, summed over the rows outside of each fold, shape (n_folds, k, k)."""
+    by_fold = [np.flatnonzero(folds == fold) for fold in range(int(folds.max()) + 1)]
+    products = np.stack([columns[rows].T @ (weights[rows, np.newaxis] * columns[rows]) for rows in by_fold])
     return np.asarray(products.sum(axis=0) - products)
 
 
@@ -238,20 +230,17 @@ def _ridge(products: Floats, scale: Floats, undersmoothing: int) -> tuple[Floats
     return np.append(means[-1] - means[1:-1] @ slopes, slopes), float(error[best]), float(used[chosen])
 
 
-def _logit(x: Floats, y: Floats, penalty: float) -> Floats:
-    """Return intercept and slopes of a penalised logit model, by Newton's method."""
-    from scipy.special import expit
+def _logit(x: Floats, y: Floats, weights: Floats, ridge: Floats) -> Floats:
+    """Return the weights of columns, the first of ones, in a penalised logit model, by Newton's method."""
+    from scipy.special import expit, logit
 
-    x = np.column_stack([np.ones(y.size), x])
-    ridge = np.append(1e-6, np.full(x.shape[1] - 1, penalty))
-    theta = np.zeros(x.shape[1])
-    theta[0] = np.log((y.sum() + 0.5) / (y.size - y.sum() + 0.5))
+    theta = np.append(logit((weights @ y + 0.5) / (weights.sum() + 1.0)), np.zeros(x.shape[1] - 1))
     for _ in range(25):
         p = expit(x @ theta)
-        information = x.T @ (x * np.maximum(p * (1.0 - p), 1e-9)[:, np.newaxis])
-        step = np.linalg.solve(information + np.diag(ridge), x.T @ (y - p) - ridge * theta)
+        information = x.T @ (x * (weights * np.maximum(p * (1.0 - p), 1e-9))[:, np.newaxis])
+        step = np.linalg.solve(information + np.diag(ridge), x.T @ (weights * (y - p)) - ridge * theta)
         step *= min(1.0, 4.0 / max(float(np.abs(x @ step).max()), 1e-12))
         theta += step
         if np.abs(step).max() < 1e-5:
             break
-    return theta
+    return np.asarray(theta)

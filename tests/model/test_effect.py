@@ -322,6 +322,83 @@ def test_the_other_way_round_is_the_negative(table, answer):
     assert [back.estimate, back.lower] == pytest.approx([-answer.estimate, -answer.upper], rel=0.02)
 
 
+# Weights of rows.
+
+
+@pytest.mark.parametrize("draw", [confounded, doses])
+def test_equal_weights_are_none_and_rows_without_weight_are_left_out(draw):
+    X = draw()
+    answer, n = icdh.effect(X, 1, 2, [0]), len(X)
+    equal = icdh.effect(X, 1, 2, [0], weights=np.full(n, 3.0))
+    assert (equal.interval, equal.estimand) == (answer.interval, answer.estimand)
+    more = np.concatenate([X, X[:40] + 100.0])
+    left_out = icdh.effect(more, 1, 2, [0], weights=[1.0] * n + [0.0] * 40)
+    assert left_out.n_rows == n
+    assert [left_out.estimate, left_out.upper] == pytest.approx(
+        [answer.estimate, answer.upper], abs=0.1 * width(answer)
+    )
+
+
+@pytest.mark.parametrize("draw", [confounded, doses])
+@pytest.mark.parametrize("adjust", [[], [0]])
+def test_a_row_of_weight_three_is_three_copies_in_one_group(draw, adjust):
+    X, copies = draw(n=600), np.random.default_rng(1).integers(1, 4, size=600)
+    weighted = icdh.effect(X, 1, 2, adjust, weights=copies)
+    row = np.repeat(np.arange(600), copies)
+    copied = icdh.effect(X[row], 1, 2, adjust, groups=row)
+    assert weighted.unadjusted == pytest.approx(copied.unadjusted)
+    tolerance = (0.1 if adjust else 0.01) * width(weighted)  # folds differ
+    for name in ("estimate", "lower", "upper"):
+        assert getattr(weighted, name) == pytest.approx(getattr(copied, name), abs=tolerance)
+    assert weighted.scale == pytest.approx(copied.scale, rel=0.2 if adjust else 0.01)
+
+
+@pytest.mark.parametrize("within", [None, {"unit": [k // 10 for k in range(400)]}])
+def test_a_weighted_slope_is_that_of_weighted_least_squares(within):
+    X, weights = doses(), np.random.default_rng(2).gamma(2.0, size=400)
+    units = [] if within is None else [(np.arange(400) // 10 == k) * 1.0 for k in range(1, 40)]
+    root = np.sqrt(weights)
+    design = root[:, np.newaxis] * np.column_stack([X[:, 1], *units, np.ones(400)])
+    inverse = np.linalg.inv(design.T @ design)
+    slopes = inverse @ design.T @ (root * X[:, 2])
+    answer = icdh.effect(X, 1, 2, [], weights=weights, within=within)
+    assert answer.per_unit == pytest.approx(slopes[0])
+    if within is None:
+        leverage = ((design @ inverse) * design).sum(axis=1)
+        score = (design @ inverse[0]) * (root * X[:, 2] - design @ slopes) / (1.0 - leverage)
+        reach = student.ppf(0.975, answer.effective_rows["all"]) * np.sqrt(np.square(score).sum())  # HC3
+        assert width(answer) == pytest.approx(2.0 * reach, rel=0.01)
+
+
+@pytest.mark.parametrize("is_treatment", [False, True])
+def test_weights_undo_unequal_sampling(is_treatment):
+    """The effect is one on average; rows of a large one are sampled more often."""
+    rng = np.random.default_rng(4)
+    w, more, noise, chance = rng.normal(size=(4, 20_000))
+    cause = ((0.5 * w + chance > 0.0) * 1.0) if is_treatment else 0.5 * w + chance
+    y = cause * (1.0 + more) + w + noise
+    shares = 0.1 + 0.6 / (1.0 + np.exp(-2.0 * more))
+    rows = rng.random(20_000) < shares
+    table = np.column_stack([w, more, cause, y, 1.0 / shares])[rows]
+    weighted, plain = icdh.effect(table, 2, 3, [0, 1], weights=4), icdh.effect(table[:, :4], 2, 3, [0, 1])
+    assert "by weight" in weighted.estimand
+    assert weighted.lower < 1.0 < weighted.upper
+    assert plain.lower > 1.1
+    given = icdh.effect(table[:, :4], 2, 3, [0, 1], weights=table[:, 4])
+    assert given.interval == weighted.interval
+
+
+def test_the_command_takes_a_column_of_weights(tmp_path, printed, refused):
+    X = pd.DataFrame(doses(), columns=COLUMNS).assign(k=np.random.default_rng(2).gamma(2.0, size=400))
+    write_table(tmp_path / "t.csv", X.to_numpy(), list(X))
+    question = ("effects", tmp_path / "t.csv", "--cause", "dose", "--effect", "answer", "--adjust", "age")
+    record = json.loads(printed(*question, "--weights", "k", "--json", "--quiet"))
+    answer = icdh.effect(X, "dose", "answer", ["age"], weights="k")
+    assert [record["lower"], record["upper"]] == pytest.approx([answer.lower, answer.upper])
+    assert "no column 'q'" in refused(*question, "--weights", "q")
+    assert "an answer with an interval" in refused("effects", tmp_path / "t.csv", "--weights", "k")
+
+
 # How often intervals hold the truth; tables of 300 rows.
 
 
@@ -392,7 +469,7 @@ def test_cut_by_crump_minimises_the_variance_of_the_mean():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(1, 2000))
     given = (rng.random(2000) < 1.0 / (1.0 + np.exp(-3.0 * x[0]))) * 1.0
-    asked = Difference(Sample(rng.normal(size=2000), given, x, (False,)), (0.0, 1.0))
+    asked = Difference(Sample(rng.normal(size=2000), given, x, (False,), np.ones(2000)), (0.0, 1.0))
     kept, p = asked._counterparts(), asked._fits[0]
     variance = 1.0 / (p[0] * p[1])
     assert 0.3 < kept.mean() < 0.9
@@ -714,6 +791,10 @@ def test_contrasts_by_nature():
     ({"cause": "age", "adjust": [], "target": "treated"}, "is a number"),
     ({"level": 1.5}, "level must be between"),
     ({"groups": [1, 2]}, "groups"),
+    ({"weights": [1.0, 2.0]}, "weights must be one number a row, 500"),
+    ({"weights": [-1.0] * 500}, "none below zero"),
+    ({"weights": [1.0] * 9 + [0.0] * 491}, "in 10 rows or more"),
+    ({"weights": ["a"] * 500}, "weights must hold numbers"),
     ({"within": {"unit": [1, 2]}}, "2 labels where X has 500 rows"),
     ({"within": "place"}, "'place', which is not one of"),
 )
@@ -769,7 +850,7 @@ def test_means_and_probabilities_are_those_of_other_folds():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2, 4000))
     folds = np.arange(4000) % 5
-    splines = Splines(x, (False, False))
+    splines = Splines(x, (False, False), np.ones(4000))
     mean = np.sin(x[0]) + x[0] * x[1]
     target = mean + 0.3 * rng.normal(size=4000)
     assert np.square(splines.means(target[:, np.newaxis], folds)[0][:, 0] - mean).mean() < 0.01
@@ -786,11 +867,14 @@ def test_means_and_probabilities_are_those_of_other_folds():
 def test_means_of_units_are_taken_out():
     rng = np.random.default_rng(0)
     values, first, second = rng.normal(size=(200, 3)), rng.integers(0, 9, size=200), rng.integers(0, 5, size=200)
-    left = demeaned(values, [first, second])
+    weights = rng.uniform(0.5, 2.0, size=200)
+    left = demeaned(values, [first, second], weights)
     for groups in (first, second):
-        np.testing.assert_allclose([left[groups == k].mean(axis=0) for k in range(groups.max() + 1)], 0.0, atol=1e-8)
+        means = [np.average(left[groups == k], axis=0, weights=weights[groups == k]) for k in range(groups.max() + 1)]
+        np.testing.assert_allclose(means, 0.0, atol=1e-8)
     design = np.column_stack([first[:, np.newaxis] == np.arange(9), second[:, np.newaxis] == np.arange(5)]) * 1.0
-    by_dummies = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+    root = np.sqrt(weights)[:, np.newaxis]
+    by_dummies = values - design @ np.linalg.lstsq(root * design, root * values, rcond=None)[0]
     np.testing.assert_allclose(left, by_dummies, atol=1e-8)
 
 
@@ -798,5 +882,5 @@ def test_the_bend_test_keeps_its_level():
     rejected = 0
     for seed in range(100):
         X = doses(seed, 300)
-        rejected += Slope(Sample(X[:, 2], X[:, 1], X[:, :1].T.copy(), (False,))).bend() < 0.05
+        rejected += Slope(Sample(X[:, 2], X[:, 1], X[:, :1].T.copy(), (False,), np.ones(300))).bend() < 0.05
     assert rejected <= 14
