@@ -17,7 +17,7 @@ from icdh._effect.slope import Slope
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.effects import Contrast, contrasts_of, outcomes_of, shown
 from icdh._model.structural import StructuralModel
-from icdh._rows.dependence import effect_of_equal_values, repeats, resembles_its_past
+from icdh._rows.dependence import repeats, resembles_its_past
 from icdh._table.categories import Label
 from icdh._table.frames import column_labels
 from icdh._table.kinds import FEW_VALUES
@@ -118,8 +118,8 @@ def effect(
     -----
     DataWarning
         Of every note: rows lack counterparts, or all but no variation of the cause is left; covariates come after the
-        cause; rows depend on one another (copies, rows of equal causes, rows in sequence), and neither ``groups``,
-        ``within`` nor ``sequence`` says so.
+        cause; rows depend on one another (copies, rows in sequence), and neither ``groups``, ``within`` nor
+        ``sequence`` says so.
 
     Notes
     -----
@@ -373,9 +373,11 @@ class _Question:
     def answer(self, covariates: Sequence[int]) -> tuple[Effect, Floats]:
         """Return the answer that is adjusted for covariates, and what each row adds to it."""
         estimator, names = self.estimator(covariates), [self.table.names[k] for k in covariates]
-        estimate, curve = estimator.estimate(), estimator.curve(self.level)
+        estimate, curve = estimator.estimate(), estimator.curve(self.level) if isinstance(estimator, Slope) else None
         lower, upper = estimate.interval(self.level)
         nearest = 0.0 if lower <= 0.0 <= upper else min(abs(lower), abs(upper))
+        sample, high = estimator.sample, estimator.ends[1] if isinstance(estimator, Difference) else None
+        cause = sample.cause if high is None else (sample.cause == high) * 1.0
         compared = ("all",) if self.contrast is None or len(estimate.effective) == 1 else self.contrast[2:]
         answer = replace(
             self._effect((estimate.value, lower, upper), self._estimand(estimate.share, curve)),
@@ -387,7 +389,7 @@ class _Question:
             robustness_value=robustness_value(estimate.value, estimate.scale),
             robustness_value_interval=robustness_value(nearest, estimate.scale),
             scale=estimate.scale,
-            strongest=strongest_covariate(estimator.sample, estimator.exposure, names, estimate),
+            strongest=strongest_covariate(sample, cause, names, estimate),
             notes=estimate.notes,
         )
         return answer, estimate.influence
@@ -443,22 +445,8 @@ def _notes_on_rows(table: Table, columns: Sequence[int], influence: Floats) -> l
     values, names = table.values[columns], [table.names[k] for k in columns]
     if copies := repeats(values):
         return [copies.message(names, influence.size)]
-    units = [k for k, at in enumerate(columns[:-1]) if at not in table.unordered and _determines(values[k], values[-2])]
-    increases = [effect_of_equal_values(influence, values[k]) for k in units]
-    if (increase := max(increases, default=1.0)) > 1.0:
-        return [
-            f"rows with the same {names[units[increases.index(increase)]]!r} resemble one another, and the cause "
-            "is the same in them, as if several came from each person or place: if each value is one, the interval "
-            f"should be {np.sqrt(increase):.2g} times as wide; name them by {option('groups')}"
-        ]
     has_few = [table.n_distinct(k) <= FEW_VALUES for k in columns]  # rows of counts, cell by cell
     if all(has_few) or not resembles_its_past(influence, values):
         return []
     remedy = f"say {option('sequence', True)}, or name persons by {option('groups')}"
     return [f"rows depend on those before them, so the interval is too narrow; {remedy}"]
-
-
-def _determines(values: Floats, cause: Floats) -> bool:
-    """Return whether a column determines the cause: its values may name units."""
-    order = np.argsort(values)
-    return not np.diff(cause[order])[np.diff(values[order]) == 0.0].any()

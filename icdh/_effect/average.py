@@ -86,14 +86,6 @@ class Difference:
         means = [splines.means(effect, folds, rows=rows)[0][:, 0] for rows in at]
         return np.clip([low, high], 1e-12, 1.0), np.array(means)  # against division by zero alone
 
-    @property
-    def exposure(self) -> Floats:
-        """Ones where the cause has the second value, else zeros."""
-        return np.asarray(self._arms[1], dtype=np.float64)
-
-    def curve(self, level: float) -> None:
-        """Return None: two values have no curve."""
-
     @cached_property
     def _chance(self) -> Floats:
         """The probability of every row to be one of those whose mean effect it is, shape (n,)."""
@@ -134,9 +126,7 @@ class Difference:
         jackknifed = corrections / np.maximum(1.0 - weights / size, 0.1)
         influence = np.diff(members * (means - [[low], [high]]) + jackknifed, axis=0)[0]
         left, compared = (self._arms * (y - means)).sum(axis=0), each * (kept & self._arms.any(axis=0))
-        by_model = float((each * np.square(chance) / probabilities).sum()) * y.size / size**2
-        by_weights = float((np.square(weights[1] - weights[0]) / each).sum()) * y.size / size**2
-        riesz = max(2.0 * by_model - by_weights, by_model / 2.0)
+        riesz = float((each * np.square(chance) / probabilities).sum()) * y.size / size**2
         rows = effective_rows(weights[0]), effective_rows(weights[1])
         covariances, _ = sandwich(influence[:, np.newaxis] / size, members / size, self.sample.groups)
         fewest = min(effective_rows(sums_of(arm, of)) for of in self.sample.groups or (None,) for arm in weights)

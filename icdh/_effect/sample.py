@@ -152,10 +152,7 @@ def effective_rows(weights: Floats) -> float:
 
 def robustness_value(estimate: float, scale: float) -> float:
     """Return the share of what is left of cause and effect that a hidden cause must explain to bring this to zero."""
-    if math.isnan(estimate):
-        return math.nan
-    squared = (estimate / scale) ** 2 if scale > 0.0 else math.inf
-    return (math.sqrt(squared**2 + 4.0 * squared) - squared) / 2.0 if squared < 1e12 else 1.0
+    return math.nan if math.isnan(estimate) else min(multiple_of(1.0, 1.0, estimate, scale), 1.0)
 
 
 def strongest_covariate(
@@ -192,8 +189,8 @@ def multiple_of(r_y: float, r_d: float, estimate: float, scale: float) -> float:
     """
     if not r_y * r_d > 0.0 or not scale > 0.0:
         return math.inf
-    squared = (estimate / scale) ** 2
-    multiple = (math.sqrt((squared * r_d) ** 2 + 4.0 * r_y * r_d * squared) - squared * r_d) / (2.0 * r_y * r_d)
+    ratio = abs(estimate) / scale
+    multiple = 2.0 * ratio / (math.hypot(ratio * r_d, 2.0 * math.sqrt(r_y * r_d)) + ratio * r_d)
     return multiple if multiple * max(r_y, r_d) < 1.0 else math.inf
 
 

@@ -77,11 +77,6 @@ class Slope:
     sample: Sample
     ends: tuple[float, float] | None = None
 
-    @property
-    def exposure(self) -> Floats:
-        """The cause."""
-        return self.sample.cause
-
     @cached_property
     def _terms(self) -> Callable[[Floats], Floats]:
         """The function from values of the cause to the terms that its effect is a sum of, the line first."""

@@ -179,25 +179,6 @@ def resembles_its_past(series: Floats, values: Floats) -> bool:
     return bool(Relation.of_consecutive(series.size).alike(ranks)[0] > 0.0)
 
 
-def effect_of_equal_values(series: Floats, values: Floats) -> float:
-    """Return the design effect of rows that share a value, as if it named a unit; 1 if they are not alike.
-
-    A value that more than a tenth of the rows have, such as that of a treatment, names no unit.
-
-    Parameters
-    ----------
-    series : ndarray, shape (M,)
-        The contribution of every row.
-    values : ndarray, shape (M,)
-        The column.
-    """
-    if _tie_probability(values) > MOST_TIES:
-        return 1.0
-    correlation = float(Relation.of_equal(values).alike(ranks_of(series[np.newaxis]))[0])
-    sizes = np.unique(values, return_counts=True)[1]
-    return 1.0 + correlation * (float(sizes @ sizes) / values.size - 1.0)
-
-
 def _centred(x: Floats) -> Floats:
     """Return values, (..., M), minus the means of their windows, (..., M / WINDOW, WINDOW)."""
     parts = x.reshape(*x.shape[:-1], -1, WINDOW)

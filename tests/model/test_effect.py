@@ -696,22 +696,6 @@ def test_an_interval_of_rows_in_sequence_is_said_to_be_too_narrow(tmp_path, show
         assert (code, message in out, message in err) == (0, True, beside)
 
 
-@pytest.mark.parametrize("few_values", [False, True])
-def test_a_cause_that_is_constant_within_units_which_no_column_names_is_said(few_values):
-    """Sixty schools of ten pupils: size tells the school, and whether it is treated."""
-    rng = np.random.default_rng(5)
-    school = rng.permutation(np.repeat(np.arange(60), 10))
-    size, level, treated = rng.permutation(np.arange(60.0)), rng.normal(size=60), rng.permutation(60) % 2.0
-    answer = (treated + level)[school] + rng.normal(size=600)
-    causes, question = ([size, treated], ("x1", "x2", [0])) if few_values else ([size], ("x0", "x1", []))
-    X = np.column_stack([*(cause[school] for cause in causes), answer])
-    with pytest.warns(DataWarning, match="'x0' resemble one another, and the cause is the same .* by groups"):
-        alone = icdh.effect(X, *question)
-    assert width(icdh.effect(X, *question, groups=school)) > 1.5 * width(alone)  # and a warning would be an error
-    X[:, -1] = rng.normal(size=600)
-    icdh.effect(X, *question)
-
-
 @pytest.mark.filterwarnings("ignore::icdh.DataWarning")
 @pytest.mark.parametrize("share", [0.02, 0.5])
 def test_a_treatment_that_a_file_is_sorted_by_names_no_persons(share):

@@ -1,6 +1,6 @@
 """The private names of tables and their rows that tests use, so that a move inside the package edits one file."""
 
-from icdh._rows.dependence import WINDOW, Relation, dependence, effect_of_equal_values, resembles_its_past
+from icdh._rows.dependence import WINDOW, Relation, dependence, resembles_its_past
 from icdh._rows.related import RelatedRows
 from icdh._table.categories import Categories
 from icdh._table.computed import dummies, sums_and_ratios

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers import cases
 from naive import autocorrelation, bartlett_effect, window_correlation
-from support.table import WINDOW, RelatedRows, Relation, dependence, effect_of_equal_values, resembles_its_past
+from support.table import WINDOW, RelatedRows, Relation, dependence, resembles_its_past
 
 from icdh import ICDH, HNMSearch
 from icdh.exceptions import DataWarning
@@ -164,16 +164,6 @@ def test_resemblance_of_independent_rows_is_zero_on_average():
     correlations, deviations = Relation.of_equal(x).resemblance(0.3 * np.tanh(x) + rng.normal(size=(200, 2000)))
     assert abs(correlations.mean()) < 4.0 * correlations.std() / np.sqrt(200)
     assert 0.6 < deviations.std() < 1.1
-
-
-def test_units_make_a_mean_as_uncertain_as_their_correlation_says():
-    rng = np.random.default_rng(10)
-    unit = np.repeat(rng.normal(size=60), 10)
-    series = np.repeat(rng.normal(size=60), 10) + rng.normal(size=600)
-    assert 3.0 < effect_of_equal_values(series, unit) < 6.5  # 1 + 9 * 0.5
-    assert effect_of_equal_values(rng.permutation(series), unit) == 1.0
-    assert effect_of_equal_values(np.sin(unit) + 0.1 * rng.normal(size=600), unit) == 1.0
-    assert effect_of_equal_values(np.repeat([0.0, 1.0], 300), np.repeat([0.0, 1.0], 300)) == 1.0
 
 
 def test_a_series_that_resembles_its_past_is_told_from_blocks():
