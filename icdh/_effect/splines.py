@@ -2,11 +2,11 @@
 
 The mean of a target given covariates x is a sum over functions b_k,
 
-    m(x) = a + sum_k c_k b_k(x),    c = argmin |t - a - B c|^2 + p |s c|^2,
+    m(x) = a + sum_k c_k b_k(x),    c = argmin |t - a - B c|^2 + p |c|^2,
 
 over the lines x_j (an indicator for every label), a natural cubic spline of each number or, if its tails are heavy, of
-its normal scores, and, of at most twelve lines, their products in pairs. All b_k are standardised. The penalty p
-minimises generalised cross-validation, and so do the scales s: those of lines are a tenth of the others', or the same.
+its normal scores, and, of at most twelve lines, their products in pairs. All b_k are standardised, and lines ten times
+as large, so that they are shrunk less. The penalty p minimises generalised cross-validation.
 Rows may have weights. Of zeros and ones the logit of the probability has this form, and the deviance of one half of the
 folds given the other chooses: these hold whole groups, in which a treatment may be the same.
 
@@ -30,6 +30,7 @@ PENALTIES = np.geomspace(1e-2, 1e6, 17)
 UNDERSMOOTHING = 4  # steps of these penalties
 MOST_IN_PRODUCTS = 12  # lines
 INNER_KNOTS = 5  # of a spline
+LINES = 10.0  # standard deviation of their columns
 HEAVY_TAILED = 6.0  # kurtosis: more outliers than Laplace's distribution has
 
 
@@ -123,17 +124,14 @@ class Splines:
             columns = np.column_stack([columns, short[:, i] * short[:, j]])
         design = standardised(demeaned(columns, within, weights))
         varies = np.abs(design).max(axis=0, initial=0.0) > 0.0
-        is_curve = (np.arange(varies.size) >= owners.size)[varies]
-        ones = np.ones(is_curve.size)
-        self._design, self._weights = np.column_stack([np.ones(weights.size), design[:, varies]]), weights
-        self._scales = [np.where(is_curve, 1.0, 0.1), ones] if is_curve.any() else [ones]
-        self.lines = design[:, varies][:, ~is_curve]  # standardised, shape (n, k)
+        self.lines = LINES * design[:, : owners.size][:, varies[: owners.size]]
+        curved = design[:, owners.size :][:, varies[owners.size :]]
+        self._design, self._weights = np.column_stack([np.ones(weights.size), self.lines, curved]), weights
 
     def error(self, target: Floats, *beside: Floats) -> float:
         """Return the least error of generalised cross-validation, of the covariates and perhaps more columns."""
         columns = np.column_stack([self._design, *beside, target])
-        products = columns.T @ (self._weights[:, np.newaxis] * columns)
-        return min(_ridge(products, np.append(scale, np.ones(len(beside))), 0)[1] for scale in self._scales)
+        return _ridge(columns.T @ (self._weights[:, np.newaxis] * columns), 0)[1]
 
     def means(self, targets: Floats, folds: Integers, steps: int = 0, rows: Mask | None = None) -> tuple[Floats, float]:
         """Return the means of targets given covariates, shape (n, k), each row by a fit to the other folds.
@@ -163,8 +161,7 @@ class Splines:
                 for fold, before in enumerate(slopes):
                     left = np.eye(width + 1)
                     left[:width, width] = -before
-                    fits = [_ridge(left.T @ products[fold][np.ix_(kept, kept)] @ left, s, steps) for s in self._scales]
-                    step, _, used = min(fits, key=lambda fit: fit[1])
+                    step, _, used = _ridge(left.T @ products[fold][np.ix_(kept, kept)] @ left, steps)
                     slopes[fold] += step
                     degrees.append(used)
             predicted.append((self._design * slopes[folds]).sum(axis=1))
@@ -178,19 +175,17 @@ class Splines:
         if x.shape[1] == 1:
             return np.full(is_one.size, np.average(target, weights=weights))
 
-        def logits(rows: Mask, penalty: float, scale: Floats) -> Floats:
+        def logits(rows: Mask, penalty: float) -> Floats:
             """Return those of some rows, by a fit to the others."""
-            ridge = np.append(1e-6, penalty * scale**2)
-            return np.asarray(x[rows] @ _logit(x[~rows], target[~rows], weights[~rows], ridge))
+            return np.asarray(x[rows] @ _logit(x[~rows], target[~rows], weights[~rows], penalty))
 
-        def deviance(penalty: float, scale: Floats) -> float:
-            halves = [(rows, logits(rows, penalty, scale)) for rows in (folds % 2 == 0, folds % 2 == 1)]
+        def deviance(penalty: float) -> float:
+            halves = [(rows, logits(rows, penalty)) for rows in (folds % 2 == 0, folds % 2 == 1)]
             return sum(float(weights[rows] @ (np.logaddexp(0.0, z) - target[rows] * z)) for rows, z in halves)
 
-        choices = [(penalty, scale) for scale in self._scales for penalty in PENALTIES[1::3].tolist()]
-        best = min(choices, key=lambda choice: deviance(*choice))
+        best = min(PENALTIES[1::3].tolist(), key=deviance)
         for fold in np.unique(folds):
-            predicted[folds == fold] = expit(logits(folds == fold, *best))
+            predicted[folds == fold] = expit(logits(folds == fold, best))
         return predicted
 
 
@@ -201,7 +196,7 @@ def _training_products(columns: Floats, weights: Floats, folds: Integers) -> Flo
     return np.asarray(products.sum(axis=0) - products)
 
 
-def _ridge(products: Floats, scale: Floats, undersmoothing: int) -> tuple[Floats, float, float]:
+def _ridge(products: Floats, undersmoothing: int) -> tuple[Floats, float, float]:
     """Return intercept and slopes, the least error of generalised cross-validation, and degrees of freedom.
 
     The penalty is the best one, or so many steps below it as leave three quarters of the rows as degrees of freedom.
@@ -210,15 +205,13 @@ def _ridge(products: Floats, scale: Floats, undersmoothing: int) -> tuple[Floats
     ----------
     products : ndarray, shape (1 + p + 1, 1 + p + 1)
         The sums of products of a column of ones, the columns of the design and the target.
-    scale : ndarray, shape (p,)
-        What the columns are divided by.
     undersmoothing : int
         How many steps.
     """
     n, means = float(products[0, 0]), products[0] / products[0, 0]
     centred = products[1:, 1:] - n * np.outer(means[1:], means[1:])
-    squares, vectors = np.linalg.eigh(centred[:-1, :-1] / np.outer(scale, scale))
-    squares, along = np.maximum(squares, 0.0), vectors.T @ (centred[:-1, -1] / scale)
+    squares, vectors = np.linalg.eigh(centred[:-1, :-1])
+    squares, along = np.maximum(squares, 0.0), vectors.T @ centred[:-1, -1]
     shrunk = squares + PENALTIES[:, np.newaxis]
     left = centred[-1, -1] - (along**2 * (squares + 2.0 * PENALTIES[:, np.newaxis]) / shrunk**2).sum(axis=1)
     used = 1.0 + (squares / shrunk).sum(axis=1)
@@ -226,14 +219,15 @@ def _ridge(products: Floats, scale: Floats, undersmoothing: int) -> tuple[Floats
     best = int(np.argmin(error))
     allowed = (np.arange(len(PENALTIES)) >= best - undersmoothing) & (used <= max(n / 4.0, used[best]))
     chosen = int(np.argmax(allowed))
-    slopes: Floats = vectors @ (along / shrunk[chosen]) / scale
+    slopes: Floats = vectors @ (along / shrunk[chosen])
     return np.append(means[-1] - means[1:-1] @ slopes, slopes), float(error[best]), float(used[chosen])
 
 
-def _logit(x: Floats, y: Floats, weights: Floats, ridge: Floats) -> Floats:
+def _logit(x: Floats, y: Floats, weights: Floats, penalty: float) -> Floats:
     """Return the weights of columns, the first of ones, in a penalised logit model, by Newton's method."""
     from scipy.special import expit, logit
 
+    ridge = np.append(1e-6, np.full(x.shape[1] - 1, penalty))
     theta = np.append(logit((weights @ y + 0.5) / (weights.sum() + 1.0)), np.zeros(x.shape[1] - 1))
     for _ in range(25):
         p = expit(x @ theta)
