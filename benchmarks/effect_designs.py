@@ -280,6 +280,15 @@ def skewed_treatment(rng, n):
     return Drawn(effects * treated + np.sqrt(w[0]) + 0.3 * w[2] + noise, treated, w.T, effects)
 
 
+@design
+def surface(rng, n):
+    """Draw a curve of the sum of two covariates that moves both: no product, and no sum of curves."""
+    w = rng.normal(size=(3, n))
+    mean = np.sin(1.5 * (w[0] + w[1]))
+    dose = mean + 0.5 * w[2] + rng.normal(size=n)
+    return Drawn(0.5 * dose + 2.0 * mean + w[2] ** 2 + rng.normal(size=n), dose, w.T, 0.5)
+
+
 # Rows that were sampled with unequal chances, which are known.
 
 

@@ -1,17 +1,24 @@
-"""An effect where the graph is not known: the mixture over the graphs of a posterior.
+"""An effect where the graph is not known: the average over the graphs of a posterior, and a union of intervals.
 
 Given a graph, adjusting for the parents of the cause gives its effect, and the effect is zero where the graph has no
 path. So the effect has the distribution
 
     sum over sets of parents S of P(S is the set, there is a path) t_S  +  P(no path) delta_0,
 
-with t_S the distribution of Student's t around the estimate that is adjusted for S. Its mean is the estimate, its
-quantiles are the ends of the interval, and 1 - P(no path) is the probability that there is an effect.
+with t_S the distribution of Student's t around the estimate that is adjusted for S. Its mean is the estimate, and
+1 - P(no path) is the probability that there is an effect.
+
+Quantiles of this mixture hold 95 % over all pairs of variables, but too few effects of those with a path: the true set
+often has little probability, and the quantiles cut its interval. So the interval is the hull of those of the most
+probable sets, no path among them, that are together 97.5 % probable, each at 97.5 %: a miss of the set and a miss of
+its interval share the 5 % (Bonferroni).
 
 References
 ----------
 Maathuis, Kalisch, Bühlmann: "Estimating high-dimensional intervention effects from observational data", Annals of
 Statistics 37, 2009.
+Strieder, Drton: "Confidence in causal inference under structure uncertainty in linear causal models with equal
+variances", Journal of Causal Inference 11, 2023.
 Pensar, Talvitie, Hyttinen, Koivisto: "A Bayesian approach for estimating causal effects from observational data", AAAI
 2020.
 """
@@ -35,7 +42,7 @@ class Mixture(NamedTuple):
     Attributes
     ----------
     value, lower, upper : float
-        Its mean, and its quantiles.
+        Its mean, and the ends of its interval.
     probability : float
         The probability that there is a path from cause to effect.
     unanswered : float
@@ -83,37 +90,21 @@ def mixture(
     level : float
         The probability of the interval.
     """
-    from scipy.special import stdtr
-
-    probability, left = sum(sets.values()), LEAST_PROBABILITY
-    parts, unanswered = [], 0.0
+    probability, left, each = sum(sets.values()), LEAST_PROBABILITY, (1.0 + level) / 2.0
+    parts, unanswered = [(1.0 - probability, 0.0, 0.0, 0.0)], 0.0
     for parents, weight in sorted(sets.items(), key=lambda pair: pair[1]):
         left -= weight
         if left > 0.0 and weight < max(sets.values()):
             continue
         estimate = answer(parents)
         if math.isfinite(estimate.error):
-            parts.append((weight, estimate.value, max(estimate.error, 1e-300), estimate.degrees))
+            parts.append((weight, estimate.value, *estimate.interval(each)))
         else:
             unanswered += weight
-    if not parts:
-        value = math.nan if sets else 0.0
-        return Mixture(value, value, value, probability, unanswered)
-    weights, means, errors, degrees = np.array(parts).T
-    weights *= probability / weights.sum()
-
-    def below(x: float) -> float:
-        return float(weights @ stdtr(degrees, (x - means) / errors)) + (1.0 - probability) * (x >= 0.0)
-
-    def quantile(share: float) -> float:
-        low = min(float((means - 50.0 * errors).min()), 0.0)
-        high = max(float((means + 50.0 * errors).max()), 0.0)
-        if below(0.0) >= share > below(math.nextafter(0.0, -1.0)):
-            return 0.0
-        for _ in range(100):
-            middle = (low + high) / 2.0
-            low, high = (low, middle) if below(middle) >= share else (middle, high)
-        return high
-
-    tail = (1.0 - level) / 2.0
-    return Mixture(float(weights @ means), quantile(tail), quantile(1.0 - tail), probability, unanswered)
+    if sets and len(parts) == 1:
+        return Mixture(math.nan, math.nan, math.nan, probability, unanswered)
+    weights, means, lower, upper = np.array(parts).T
+    weights[1:] *= probability / max(weights[1:].sum(), 1e-300)
+    order = np.argsort(-weights)
+    kept = order[: np.searchsorted(np.cumsum(weights[order]), each) + 1]
+    return Mixture(float(weights @ means), float(lower[kept].min()), float(upper[kept].max()), probability, unanswered)

@@ -32,20 +32,21 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from icdh._effect.result import Curve, Interval
 from icdh._effect.sample import ENOUGH, Estimate, Sample, sandwich
-from icdh._effect.splines import UNDERSMOOTHING, demeaned, natural_spline, spline_knots
+from icdh._effect.splines import MOST_IN_PRODUCTS, UNDERSMOOTHING, demeaned, natural_spline, spline_knots
 from icdh._utils.arrays import Floats
 
 LEAST_LEFT = 0.02  # share of the cause's variance that covariates leave
 LEAST = 1e-9  # of it, rounding aside
 COMMON = 0.2  # share of the rows at a value where the curve may jump
-MOST_ALIKE = 3.0  # standard errors
-NEIGHBOURS, COMPARED_ROWS = 5, 10_000
+CHANCE = 0.003  # of a note that splines miss something where they do not
+NEIGHBOURS, COMPARED_ROWS = 5, 5000
 CURVE_POINTS = 25
 
 
@@ -180,7 +181,7 @@ class Slope:
             notes.append(f"the answer rests on few {rows}: {effective:.0f} of equal weight would say as much")
         if share < LEAST_LEFT:
             notes.append(f"the covariates tell {1.0 - share:.1%} of the cause: little is left to compare")
-        if self._misfit > MOST_ALIKE:
+        if self._is_misfit:
             notes.append(
                 "rows with similar covariates have similar residuals: the covariates act in a form that splines miss, "
                 "such as jumps, and the answer may be biased"
@@ -188,17 +189,22 @@ class Slope:
         return notes
 
     @cached_property
-    def _misfit(self) -> float:
-        """By how many errors residuals of the effect go with those of the cause in neighbouring rows."""
+    def _is_misfit(self) -> bool:
+        """Whether residuals of the effect go with those of the cause in rows that are neighbours in some covariates."""
         from scipy.spatial import KDTree
+        from scipy.special import ndtri
 
         n, lines = self.sample.effect.size, self.sample.splines.lines
         if not lines.size or self.sample.within or n <= NEIGHBOURS:
-            return 0.0
-        rows = np.arange(n)[:: -(-n // COMPARED_ROWS)]
+            return False
+        rows, columns = np.arange(n)[:: -(-n // COMPARED_ROWS)], range(lines.shape[1])
         y, d = self._effect[rows], self._line.cause[rows]
-        jitter = 1e-6 * np.random.default_rng(0).normal(size=(rows.size, lines.shape[1]))
-        places = lines[rows] + jitter  # so that equal rows are neighbours in no order
-        near = np.asarray(KDTree(places).query(places, k=NEIGHBOURS + 1)[1])[:, 1:]
-        together = self.sample.weights[rows] * (y - self._line.theta[0] * d) * d[near].mean(axis=1)
-        return abs(float(together.mean())) / max(float(together.std()) / math.sqrt(rows.size), 1e-300)
+        scores = self.sample.weights[rows] * (y - self._line.theta[0] * d)
+        lines = lines[rows] + 1e-5 * np.random.default_rng(0).normal(size=(rows.size, lines.shape[1]))  # no ties
+        some = [[*columns], *(combinations(columns, 2) if 2 < len(columns) <= MOST_IN_PRODUCTS else ())]
+        deviations = []
+        for kept in some:
+            near = np.asarray(KDTree(lines[:, kept]).query(lines[:, kept], k=NEIGHBOURS + 1)[1])[:, 1:]
+            together = scores * d[near].mean(axis=1)
+            deviations.append(abs(float(together.mean())) / max(float(together.std()) / math.sqrt(rows.size), 1e-300))
+        return max(deviations) > float(-ndtri(CHANCE / 2.0 / len(some)))
