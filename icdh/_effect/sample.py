@@ -31,6 +31,7 @@ import numpy as np
 
 from icdh._effect.result import Strength
 from icdh._effect.splines import Splines, demeaned, standardised, sums_of
+from icdh._rows.related import numbered
 from icdh._utils.arrays import Floats, Integers, Mask
 
 N_FOLDS = 20
@@ -79,7 +80,7 @@ class Sample:
 
     def of_rows(self, rows: Integers | Mask) -> "Sample":
         """Return selected rows; groups are numbered in the order of their first rows."""
-        groups, within = (tuple(_numbered(of[rows]) for of in ways) for ways in (self.groups, self.within))
+        groups, within = (tuple(numbered(of[rows].tolist()) for of in ways) for ways in (self.groups, self.within))
         columns, weights = (self.effect[rows], self.cause[rows], self.covariates[:, rows]), self.weights[rows]
         return Sample(*columns, self.has_labels, weights / weights.mean(), groups, within, self.seed, self.unit)
 
@@ -90,12 +91,6 @@ class Sample:
         totals = np.bincount(units, np.zeros(n) if strata is None else strata)
         order = np.lexsort((np.random.default_rng(self.seed).random(totals.size), totals))
         return (np.argsort(order) % N_FOLDS)[units]
-
-
-def _numbered(groups: Integers) -> Integers:
-    _, first, index = np.unique(groups, return_index=True, return_inverse=True)
-    numbers: Integers = np.argsort(np.argsort(first))[index.ravel()]
-    return numbers
 
 
 @dataclass(frozen=True)

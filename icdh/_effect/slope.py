@@ -87,12 +87,11 @@ class Slope:
         common = values[np.argmax(counts)] if has_jump else math.nan
         rest = cause[cause != common]
         n_knots = 4 + 2 * sum(rest.size >= many for many in (1000, 5000))
-        knots = spline_knots(rest, n_knots) if np.unique(rest).size > 4 else np.empty(0)
+        knots = spline_knots(rest, n_knots if np.unique(rest).size > 4 else 0)
 
         def terms(values: Floats) -> Floats:
             jump = [(values != common) * 1.0] if has_jump else []
-            bends = [natural_spline(values, knots)] if knots.size > 2 else []
-            return np.column_stack([values, *jump, *bends])
+            return np.column_stack([values, *jump, natural_spline(values, knots)])
 
         scales = terms(cause).std(axis=0)
         return lambda values: terms(values) / scales

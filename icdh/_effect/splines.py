@@ -36,7 +36,8 @@ HEAVY_TAILED = 6.0  # kurtosis: more outliers than Laplace's distribution has
 
 def natural_spline(x: Floats, knots: Floats) -> Floats:
     """Return the curved part of a natural cubic spline, shape (n, knots - 2): linear beyond the outer knots."""
-    places, x = (knots - knots[0]) / np.ptp(knots), (x - knots[0]) / np.ptp(knots)
+    length = np.ptp(knots) or 1.0
+    places, x = (knots - knots[0]) / length, (x - knots[0]) / length
     cubes = np.maximum(x[:, np.newaxis] - places, 0.0) ** 3
     slopes = (cubes[:, :-1] - cubes[:, -1:]) / (1.0 - places[:-1])
     curved: Floats = slopes[:, :-1] - slopes[:, -1:]
@@ -114,8 +115,9 @@ class Splines:
             if not is_label:
                 is_heavy = float(np.mean(standardised(x) ** 4)) > HEAVY_TAILED
                 scores = normal_scores(x) if is_heavy else x
-                knots = spline_knots(scores, INNER_KNOTS)
-                curves += [scores[:, np.newaxis]] * is_heavy + [natural_spline(scores, knots)] * (knots.size > 2)
+                curves += [scores[:, np.newaxis]] * is_heavy + [
+                    natural_spline(scores, spline_knots(scores, INNER_KNOTS))
+                ]
         owners = np.repeat(np.arange(len(lines)), [part.shape[1] for part in lines])
         columns = np.column_stack([np.empty((weights.size, 0)), *lines, *curves])
         if owners.size <= MOST_IN_PRODUCTS:

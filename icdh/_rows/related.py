@@ -44,7 +44,7 @@ class RelatedRows:
     @classmethod
     def of(cls, labels: Iterable[Hashable] | None, in_sequence: bool, n_rows: int) -> "RelatedRows":
         """Return the relations of rows with these labels of groups, or of one sequence if there are none."""
-        groups = np.zeros(n_rows, dtype=np.int64) if labels is None else _numbered(labels)
+        groups = np.zeros(n_rows, dtype=np.int64) if labels is None else numbered(labels)
         return cls(groups, _places(groups) if in_sequence else None)
 
     def of_rows(self, rows: Integers | Mask) -> "RelatedRows":
@@ -68,7 +68,7 @@ class RelatedRows:
 
     def drawn(self, draws: Integers) -> "RelatedRows":
         """Return the relations of resampled rows: each draw of a unit, numbered by ``draws``, becomes a group."""
-        groups = _numbered(zip(self.groups.tolist(), draws.tolist(), strict=True))
+        groups = numbered(zip(self.groups.tolist(), draws.tolist(), strict=True))
         return RelatedRows(groups, None if self.places is None else _places(groups))
 
     @property
@@ -119,7 +119,7 @@ class RelatedRows:
         return sums
 
 
-def _numbered(labels: Iterable[Hashable]) -> Integers:
+def numbered(labels: Iterable[Hashable]) -> Integers:
     """Return a number for every label, from zero in the order of their first rows."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
