@@ -83,10 +83,11 @@ def table(rows):
         for name in ("mixture", "learned", "true"):
             parts = []
             for is_path in (True, False):
-                some = [answer for answer in answers if answer["path"] == is_path and np.isfinite(answer[name][1])]
+                some = [answer for answer in answers if answer["path"] == is_path and name in answer]
+                some = [answer for answer in some if np.isfinite(answer[name][1])]
                 held = [answer[name][1] <= answer["truth"] <= answer[name][2] for answer in some]
                 parts.append(f"{np.mean(held):.2f}" if held else "")
-            widths = [answer[name][2] - answer[name][1] for answer in answers if answer["path"]]
+            widths = [answer[name][2] - answer[name][1] for answer in answers if answer["path"] and name in answer]
             figures.append(f"{parts[0]} / {parts[1]}, {np.nanmedian(widths):.2f}" if widths else "")
         yield f"| {key[0]} | {key[1]} | {key[2]} N | {key[3]} | {len(group)} | {' | '.join(figures)} |"
     yield ""

@@ -173,9 +173,10 @@ class Splines:
         """Return the probability of a value given covariates, shape (n,), each row by a fit to the other folds."""
         from scipy.special import expit
 
-        x, target, weights, predicted = self._design, is_one * 1.0, self._weights, np.empty(is_one.size)
+        x, weights, predicted = self._design, self._weights, np.empty(is_one.size)
+        target = is_one.astype(np.float64)
         if x.shape[1] == 1:
-            return np.full(is_one.size, np.average(target, weights=weights))
+            return np.full(is_one.size, float(np.average(target, weights=weights)))
 
         def logits(rows: Mask, penalty: float) -> Floats:
             """Return those of some rows, by a fit to the others."""
