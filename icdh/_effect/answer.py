@@ -19,7 +19,7 @@ from icdh._model.effects import Contrast, contrasts_of, outcomes_of, shown
 from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import repeats, resembles_its_past
 from icdh._table.categories import Label
-from icdh._table.frames import column_labels
+from icdh._table.frames import column_labels, without_column
 from icdh._table.kinds import FEW_VALUES
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_content
@@ -37,7 +37,6 @@ TARGETS = ("all", "untreated", "treated")
 BENT = 0.01  # p-value below which a curve is no straight line
 
 
-@single_blas_thread()
 def effect(
     X: TableLike,
     cause: Hashable,
@@ -218,7 +217,7 @@ def _without_units(
     labels = [without_groups(X, column)[1] or [] for column in (*ways, *units)]
     columns: list[object] = [*ways, *units]
     if isinstance(weights, (str, int)):
-        columns, weights = [*columns, weights], without_groups(X, weights)[1]
+        columns, weights = [*columns, weights], without_column(X, weights, "weights")[1]
     names = dict.fromkeys(column for column in columns if isinstance(column, Hashable))
     for column in sorted(names, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
         X = without_groups(X, column)[0]
@@ -370,6 +369,7 @@ class _Question:
             return Slope(sample, pair[:2] if pair is not None and self.is_number else None)
         return Difference(sample, pair[:2], TARGETS.index(self.target) - 1, self.level)
 
+    @single_blas_thread()
     def answer(self, covariates: Sequence[int]) -> tuple[Effect, Floats]:
         """Return the answer that is adjusted for covariates, and what each row adds to it."""
         estimator, names = self.estimator(covariates), [self.table.names[k] for k in covariates]
@@ -394,6 +394,7 @@ class _Question:
         )
         return answer, estimate.influence
 
+    @single_blas_thread()
     def mixture(self, sets: Mapping[tuple[int, ...], float]) -> Effect:
         """Return the average over graphs, in which the cause has these sets of parents."""
 

@@ -67,7 +67,7 @@ def as_array(X: Foreign) -> Cells:
     return np.asarray(X)
 
 
-def without_column(X: Foreign, label: Hashable) -> tuple[Foreign, list[Hashable]]:
+def without_column(X: Foreign, label: Hashable, argument: str = "groups") -> tuple[Foreign, list[Hashable]]:
     """Return a table without one of its columns, and the cells of that column.
 
     Parameters
@@ -76,6 +76,8 @@ def without_column(X: Foreign, label: Hashable) -> tuple[Foreign, list[Hashable]
         A table with labels, or an array, whose columns are numbered.
     label : hashable
         The label, or else the number, of the column.
+    argument : str
+        What an error calls it.
 
     Raises
     ------
@@ -86,7 +88,7 @@ def without_column(X: Foreign, label: Hashable) -> tuple[Foreign, list[Hashable]
     if labels is None:
         cells = np.asarray(X)
         labels = list(range(cells.shape[1] if cells.ndim == 2 else 0))
-    at = variable_index(label, labels, "groups")
+    at = variable_index(label, labels, argument)
     if not library_of(X):
         return np.delete(np.asarray(X), at, axis=1), np.asarray(X)[:, at].tolist()
     if library_of(X) == "pandas":

@@ -429,8 +429,9 @@ def test_rows_without_counterparts_are_left_out_and_said():
     w = rng.normal(size=3000)
     given = (rng.random(3000) < 1.0 / (1.0 + np.exp(5.0 - 1.5 * w))) * 1.0
     X = np.column_stack([w, given, given * (1.0 + w) + w + rng.normal(size=3000)])
-    with pytest.warns(DataWarning, match="that have counterparts"):
+    with pytest.warns(DataWarning, match="that have counterparts") as caught:
         answer = icdh.effect(X, 1, 2, [0])
+    assert caught[0].filename == __file__
     assert 0.1 < answer.target_share < 0.6
     assert f"of the {100 * answer.target_share:.0f} % that have counterparts" in answer.estimand
     assert answer.bounds[0] < 1.0 < answer.bounds[1]
@@ -781,6 +782,7 @@ def test_contrasts_by_nature():
     ({"cause": "age", "adjust": [], "target": "treated"}, "is a number"),
     ({"level": 1.5}, "level must be between"),
     ({"groups": [1, 2]}, "groups"),
+    ({"weights": "place"}, "weights has the variable 'place'"),
     ({"weights": [1.0, 2.0]}, "weights must be one number a row, 500"),
     ({"weights": [-1.0] * 500}, "none below zero"),
     ({"weights": [1.0] * 9 + [0.0] * 491}, "in 10 rows or more"),
