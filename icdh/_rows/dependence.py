@@ -199,7 +199,8 @@ def _rows_repeat(values: Floats) -> bool:
     """Return whether every column is alike in rows that are equal in all others; coarse ones rarely are."""
     centred = values - values.mean(axis=1, keepdims=True)
     centred /= np.linalg.norm(centred, axis=1, keepdims=True)
-    values = values[np.abs(np.diag(np.linalg.qr(centred.T, mode="r"))) > INDEPENDENT][:8]
+    apart = np.abs(np.diag(np.linalg.qr(centred.T, mode="r"))) > INDEPENDENT  # of as many columns as there are rows
+    values = values[: apart.size][apart][:8]
     values = values[:, :: -(-values.shape[1] // MOST_SORTED)]
     if len(values) < 3:  # two identify a row, and the third agrees
         return False

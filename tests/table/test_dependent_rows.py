@@ -214,3 +214,10 @@ def test_a_fit_warns_once_and_names_the_remedy(estimator, make, words):
     (told,) = [own for own in caught if "effective sample size" in str(own.message)]
     assert (told.category, told.filename) == (DataWarning, __file__)
     assert re.search(words, str(told.message))
+
+
+def test_copies_are_found_among_more_columns_than_rows():
+    rows = np.random.default_rng(0).random((9, 40))
+    found = dependence(np.repeat(rows, 3, axis=0).T, np.zeros((40, 27)))
+    assert found is not None
+    assert "27 rows hold 9 different ones" in found.message([f"x{k}" for k in range(40)], 27)
