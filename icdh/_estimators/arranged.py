@@ -14,6 +14,7 @@ from icdh._table.experiments import Design
 from icdh._table.kinds import KINDS, point_masses
 from icdh._table.table import Scaling, Table, rows_by_content
 from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.weighted import of_rows
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights
 from icdh.search.moves import Move
@@ -101,6 +102,8 @@ class CanonicalTable(ColumnOrder):
         The observations of the user's columns where nothing was set; None if all.
     related : RelatedRows or None
         Which observations depend on one another; None if none do.
+    weights : ndarray, shape (M,), or None
+        How often each observation counts; None if once.
     """
 
     values: Floats
@@ -112,6 +115,7 @@ class CanonicalTable(ColumnOrder):
     of_counts: Floats
     baseline: Mask | None
     related: RelatedRows | None
+    weights: Floats | None = None
 
     @classmethod
     def of(cls, table: Table, scaling: Scaling, kinds: list[str], design: Design, rules: EdgeRules) -> "CanonicalTable":
@@ -152,6 +156,7 @@ class CanonicalTable(ColumnOrder):
             n_columns=n_columns,
             baseline=design.baseline,
             related=table.related,
+            weights=table.effective_weights,
         )
 
     def columns(
@@ -168,7 +173,8 @@ class CanonicalTable(ColumnOrder):
             point_masses(column[rows]) if masses and KINDS[kind].is_number else []
             for column, rows, kind in zip(self.values, counts, self.kinds, strict=True)
         ]
-        return columns_of(self.values, self.kinds, transform, random_state, self.n_categories, frequent, self.of_counts)
+        how = transform, random_state, self.n_categories, frequent, self.of_counts, self.weights
+        return columns_of(self.values, self.kinds, *how)
 
     def reading(self, columns: Sequence[int], kind: str) -> "CanonicalTable":
         """Return the table with some columns of another kind, given their positions."""
@@ -187,7 +193,8 @@ class CanonicalTable(ColumnOrder):
 
     def with_rows_by_content(self) -> "CanonicalTable":
         """Return the table with its observations in an order that depends on the set of them alone."""
-        keys = [*self.values] if self.rows is None else [*self.values, *self.rows.astype(float)]
+        keys = [*self.values, *([] if self.rows is None else self.rows.astype(float))]
+        keys += [] if self.weights is None else [self.weights]
         return self.part(np.arange(len(self.order)), rows_by_content(keys))
 
     def part(self, columns: Integers, observations: Integers) -> "CanonicalTable":
@@ -205,6 +212,7 @@ class CanonicalTable(ColumnOrder):
             of_counts=self.of_counts[columns],
             baseline=None if self.baseline is None else self.baseline[:, observations],
             related=None if self.related is None else self.related.of_rows(observations),
+            weights=of_rows(self.weights, observations),
         )
 
 

@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from icdh._estimators.data_warnings import warn_about_density
 from icdh._estimators.imputation import MISSING, fit_to_imputed, without_gaps
@@ -22,6 +22,7 @@ from icdh._table.missing_codes import Declared, says_none
 from icdh._table.relations import Groups, with_relations, without_copies, without_groups
 from icdh._table.table import Table
 from icdh._table.transforms import TRANSFORMS
+from icdh._table.weights import with_weights
 from icdh._utils.arrays import Floats, Foreign, RandomState, TableLike
 from icdh._utils.checks import (
     Choice,
@@ -254,6 +255,8 @@ class CausalGraphEstimator(SharedParameters):
         interventions: InterventionsLike = None,
         groups: Groups = None,
         sequence: bool = False,
+        sample_weight: ArrayLike | None = None,
+        weights: str = "sampling",
     ) -> Estimator:
         """Learn the DAG and the distribution of every variable given its causes.
 
@@ -273,6 +276,13 @@ class CausalGraphEstimator(SharedParameters):
             count so, and refuses.
         sequence : bool
             Whether every row depends on those before it, as in a series; with ``groups``, on those of its group.
+        sample_weight : array_like, shape (M,), optional
+            How much every row counts: numbers of at least zero. Rows of weight zero do not count at all.
+        weights : {"sampling", "frequency"}
+            What ``sample_weight`` is. Sampling weights, of a survey, are scaled so that they sum to Kish's effective
+            number of rows, (sum w)^2 / sum w^2, as evidence has to know how many independent rows there are. Kinds,
+            grids and point masses of columns are those of the rows as they are. A row of frequency weight w, a whole
+            number, stands for w equal rows: the fit is that to the table with every row repeated.
 
         Returns
         -------
@@ -303,8 +313,10 @@ class CausalGraphEstimator(SharedParameters):
             )
         clock = Clock(self.max_seconds).followed_by(self.callback)
         check_same_rows(X, interventions, "interventions")
+        check_same_rows(X, sample_weight, "sample_weight")
         with single_blas_thread():  # more of them wait for one another where cores are busy
-            return self._fit(self.related_table(X, groups, sequence), interventions, clock)
+            table = self.related_table(X, groups, sequence)
+            return self._fit(*with_weights(table, interventions, sample_weight, weights), clock)
 
     def related_table(self, X: TableLike, groups: Groups, sequence: bool) -> Table:
         """Return the table that ``fit`` reads in ``X``; it knows which rows depend on one another.

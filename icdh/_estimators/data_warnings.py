@@ -58,7 +58,7 @@ def _doubts(model: StructuralModel, table: Table) -> Iterator[str]:
         )
     if model.columns.kinds is not None:
         yield from _determined_columns(model, table, values, {k for k, _ in sums}.union(*sets))
-    if table.related is None:
+    if table.related is None and table.weighting != "frequency":  # these rows are copies by the user's word
         related = dependence(table.values, model.standardised_residuals(values[:, :MOST_SORTED]))
         if related is not None:
             yield related.message(names, table.n_observations)

@@ -17,6 +17,7 @@ from icdh._table.transforms import TRANSFORMS
 from icdh._utils.arrays import Floats, Integers
 from icdh._utils.checks import n_workers
 from icdh._utils.clock import Clock, OutOfTime
+from icdh._utils.weighted import sum_of
 from icdh.exceptions import option
 from icdh.knowledge import EdgeRules
 from icdh.search.climb import Climber
@@ -265,7 +266,7 @@ class GraphSearch:
             return "none"
         finally:
             self.clock.stage = ""
-        return best_transform(evidences, rows.size)
+        return best_transform(evidences, sum_of(part.weights, rows.size))
 
     def _greedy(self, columns: Columns) -> tuple[FamilyScore, SearchResult]:
         """Search greedily, on a few rows if there are twice as many, and on from that graph on all, or a subsample."""
@@ -290,7 +291,8 @@ class GraphSearch:
         is_left = ~np.array(list(map(scores.describes_well, enumerate(found.graph))))
         forbidden, required = self.table.rules
         rules = EdgeRules.of(forbidden | is_left & ~edges, required | is_left & edges)
-        margin, doubt = SIZES.doubtful * whole.families.n_observations, 2.0 * whole.families.tolerance
+        n = sum_of(whole.families.weights, whole.families.n_observations)
+        margin, doubt = SIZES.doubtful * n, 2.0 * whole.families.tolerance
         climber = Climber(whole, rules, self.settings.max_parents, margin, doubt)
         search = Search(climber, self._tell, found)
         return whole, search.result_of(lambda: search.climb(found.graph))
@@ -345,13 +347,13 @@ class GraphSearch:
         Under Gaussian noise all linear graphs of a class have the same evidence, so the graph found may point anywhere,
         and its residuals need not show that the noise is not Gaussian.
         """
-        is_chosen = scores.noise == self.settings.noise_distribution
-        if is_chosen or len(graph) > SIZES.lingam_variables or scores.families.rows is not None:
+        is_chosen, families = scores.noise == self.settings.noise_distribution, scores.families
+        if is_chosen or len(graph) > SIZES.lingam_variables or families.rows is not None:
             return None
         cheap = cheap_gains(scores, graph)
         if cheap is None or cheap is not scores.linear_gains:
             return None
-        order = lingam_order(scores.families.causes, self.clock.check)
+        order = lingam_order(families.causes, self.clock.check, families.weights)
         return graph_of_order(self._clocked(cheap), order, self.table.rules, self.settings.max_parents)
 
     def _exact(self, scores: FamilyScore, found: SearchResult) -> SearchResult:
@@ -386,14 +388,14 @@ def some(size: int, most: int, rng: np.random.Generator) -> Integers:
     return np.arange(size) if size <= most else np.sort(rng.choice(size, most, replace=False))
 
 
-def best_transform(evidences: Mapping[str, np.ndarray], n_observations: int) -> str:
+def best_transform(evidences: Mapping[str, np.ndarray], n_observations: float) -> str:
     """Return the transform under which variables gain most, if that pays for it, none of them more than its share.
 
     Parameters
     ----------
     evidences : mapping
         The log evidence of every variable given its parents, shape (N,), by transform.
-    n_observations : int
+    n_observations : float
         n.
     """
     most, none = SIZES.most_gain * n_observations, evidences["none"]

@@ -11,7 +11,7 @@ import numpy as np
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator, SearchSettings
 from icdh._estimators.data_warnings import warn_about_fit
-from icdh._model.causal import About
+from icdh._model.causal import about_table
 from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
@@ -266,7 +266,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             kinds=table.kinds,
             transform=found.transform,
         )
-        about = About(n_observations=table.n_observations)
+        about = about_table(table)
         model, learned, in_time = refit(found, StructuralModel(columns, kept, [CONSTANT] * N, about=about), clock)
         self._learn(
             model,

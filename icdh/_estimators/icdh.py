@@ -10,7 +10,7 @@ import numpy as np
 
 from icdh._estimators.base import CausalGraphEstimator, TwoPhaseSettings
 from icdh._estimators.data_warnings import warn_about_columns, warn_about_fit
-from icdh._model.causal import About
+from icdh._model.causal import about_table
 from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
@@ -20,7 +20,7 @@ from icdh._utils.arrays import Floats
 from icdh._utils.checks import Choice, parameter, random_generator, settings_of
 from icdh._utils.clock import Clock
 from icdh._utils.labels import counted
-from icdh.exceptions import ConvergenceWarning, DataWarning, option, warn
+from icdh.exceptions import ArgumentValueError, ConvergenceWarning, DataWarning, option, warn
 from icdh.graphs import AcyclicPart
 from icdh.network import Weights
 from icdh.search.moves import Move
@@ -256,12 +256,14 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         from icdh._estimators.two_phase_fit import find_network
         from icdh.two_phase.objective import Problem
 
+        if table.effective_weights is not None and self.schedule == "paper":
+            raise ArgumentValueError("sample_weight", f"cannot go with {option('schedule', 'paper')}; leave one out")
         scaling, rules = Scaling.of(table, self.scaling), self._rules(table.names)
         scaled, N = scaling.apply(table.values), table.n_variables
         warn_about_columns(table, scaled)
         values, how = design.with_contexts(scaled), (self.l1, self.l2, self.noise)
-        whole = Problem(values, design.rules(rules), *how, self.bias, design.rows)
-        columns, about = ModelColumns.of(table, scaling), About(n_observations=table.n_observations)
+        whole = Problem(values, design.rules(rules), *how, self.bias, design.rows, table.effective_weights)
+        columns, about = ModelColumns.of(table, scaling), about_table(table)
         edgeless = StructuralModel(columns, np.zeros((N, N)), [CONSTANT] * N, about=about)
         report = partial(self._report_record, [*table.names, *design.conditions])
         rng, settings = random_generator(self.random_state), settings_of(TwoPhaseSettings, self)

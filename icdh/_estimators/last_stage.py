@@ -19,6 +19,7 @@ from icdh._node_model.score import FamilyScore
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.clock import Clock, OutOfTime
 from icdh._utils.parallel import single_blas_thread
+from icdh._utils.weighted import deviation_of, mean_of
 from icdh.knowledge import EdgeRules
 from icdh.network import root_mean_square
 from icdh.search.climb import Climber
@@ -117,8 +118,8 @@ def scores_of_families(problem: Problem, edge_penalty: float, random_state: int)
     problem, edge_penalty, random_state
         As of `refine_edges`.
     """
-    standardised = problem.values - problem.values.mean(axis=1, keepdims=True)
-    standardised /= standardised.std(axis=1, keepdims=True)
+    standardised = problem.values - mean_of(problem.values, problem.weights)[:, np.newaxis]
+    standardised /= deviation_of(standardised, problem.weights)[:, np.newaxis]
     N = len(standardised)
     table = CanonicalTable(
         order=np.arange(N),
@@ -132,6 +133,7 @@ def scores_of_families(problem: Problem, edge_penalty: float, random_state: int)
         signs=np.ones(N),
         baseline=None,
         related=None,
+        weights=problem.weights,
     )
     settings = SearchSettings(edge_penalty=edge_penalty)
     transform = GraphSearch(settings, table, problem.clock, lambda move: None, random_state).transform()

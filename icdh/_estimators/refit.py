@@ -18,6 +18,7 @@ from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import Floats
 from icdh._utils.clock import Clock, OutOfTime
 from icdh._utils.parallel import single_blas_thread
+from icdh._utils.weighted import mean_of, times
 from icdh.search.moves import Family, Graph
 
 
@@ -75,14 +76,14 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
     values = scaling.transformed(table.in_users_columns(n_variables))
     centre, transformed = columns.centre.copy(), [*scaling.transforms]
-    centre[transformed] = values[transformed].mean(axis=1)
+    centre[transformed] = mean_of(values[transformed], table.weights)
     laws = [given.law.density for given in conditionals if given is not CONSTANT]
     noise = {law.errors.name for law in laws if law is not None}
     model = replace(model, columns=replace(columns, centre=centre), conditionals=conditionals)
     learned = {
         "evidence_": found.columns.log_jacobian - float(sum(of_others)),
         "noise_distribution_": "mixed" if len(noise) > 1 else min(noise, default="gaussian"),
-        "nll_": model.nll(values, table.baseline),
+        "nll_": model.nll(values, table.baseline, table.weights),
     }
     return model, learned, in_time
 
@@ -180,11 +181,11 @@ def _with_noise(families: Families, family: Family, predictor: FamilyPredictor, 
     if response.density is None:
         return response.law
     mean, scale = GaussianLaw().location_and_scale(predictor.outputs(response.density.of(x), response.law))
-    residuals = (response.density.response.samples[0] - mean) / scale
-    chosen = noise_gain([residuals], noise)[1]
+    residuals, weights = (response.density.response.samples[0] - mean) / scale, response.density.response.weights
+    chosen = noise_gain([residuals], noise, weights)[1]
     if noise == "auto" and chosen != "gaussian":
         chosen = "free"  # relative to Student's t, it is likelier than that by held-out rows, and no worse
-    return response.law.with_noise(fit_noise(residuals, chosen))
+    return response.law.with_noise(fit_noise(residuals, chosen, weights))
 
 
 def _scores_on_exact_columns(found: LearnedGraph, families: list[Family], clock: Clock) -> tuple[FamilyScore, bool]:
@@ -224,7 +225,8 @@ def _likeliest(
     networks = [NodeNetwork(np.array(parents, dtype=int), widths, fit.theta, fit.hidden_units) for fit in fits]
 
     def likelihood(network: NodeNetwork) -> float:
-        return float(Conditional(network, response.law).log_density(values[node], values)[counts].sum())
+        log_density = Conditional(network, response.law).log_density(values[node], values)
+        return float(times(found.table.weights, log_density)[counts].sum())
 
     return max(networks, key=likelihood), response.law
 

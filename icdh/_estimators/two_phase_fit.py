@@ -21,6 +21,7 @@ from icdh._utils.clock import Clock
 from icdh._utils.density import node_nll
 from icdh._utils.labels import counted
 from icdh._utils.parallel import in_parallel
+from icdh._utils.weighted import of_rows, sum_of
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.knowledge import EdgeRules
 from icdh.network import NetworkConditional, Weights
@@ -80,7 +81,8 @@ class LearnedNetwork(NamedTuple):
         columns = self.columns
         network = [NetworkConditional.of(columns, n) for n in range(N)]
         among = dag != 0.0 if self.result.timed_out else None  # those of all inputs take as long as a round
-        return strength_of_inputs(network, self.problem.values[:N], self.model.columns.centre, self.baseline, among)
+        of_rows = self.baseline, self.problem.weights
+        return strength_of_inputs(network, self.problem.values[:N], self.model.columns.centre, *of_rows, among)
 
     def on_graph(self, kept: Floats, clock: Clock | None = None) -> StructuralModel:
         """Return a model of the edges between the user's columns that are kept.
@@ -99,7 +101,7 @@ class LearnedNetwork(NamedTuple):
         graph = before.copy()
         graph[:N, :N] = kept != 0.0
         changed = np.flatnonzero((graph != before).any(axis=0)).tolist()
-        alone = FamilyFitter(problem, problem.values.shape[1])  # the penalties of the two phases
+        alone = FamilyFitter(problem, problem.n_counted)  # the penalties of the two phases
         fitter = alone if self.result.cost is None else fitter_of(problem, before)
         weights = fitter.refit(weights, [(n, tuple(np.flatnonzero(graph[:, n]).tolist())) for n in changed])
         columns, values = self._columns_of(weights), self.problem.values
@@ -111,7 +113,7 @@ class LearnedNetwork(NamedTuple):
 
     def nll(self, model: StructuralModel) -> float:
         """Return the negative log-likelihood of a model of the user's columns."""
-        return model.nll(self.problem.values[: len(model.names)], self.baseline)
+        return model.nll(self.problem.values[: len(model.names)], self.baseline, self.problem.weights)
 
     def _columns_of(self, weights: Weights) -> Weights:
         N = len(self.model.names)
@@ -176,10 +178,12 @@ def _arranged(problem: Problem, n_columns: int, clock: Clock) -> tuple[Problem, 
     contexts = np.arange(n_columns, len(problem.values))
     order = np.append(columns[_order_of_columns(problem.values[columns])], contexts)
     values = problem.values[order]
-    observations = np.lexsort((*values[:8], values.sum(axis=0)))  # by eight columns, and the sum of all
-    values = np.ascontiguousarray(values[:, observations])
+    keys = [*([] if problem.weights is None else [problem.weights]), *values[:8], values.sum(axis=0)]
+    observations = np.lexsort(keys)  # by the sum of all columns, and eight of them
+    values, weights = np.ascontiguousarray(values[:, observations]), of_rows(problem.weights, observations)
     rows = None if problem.rows is None else np.ascontiguousarray(problem.rows[order][:, observations])
-    there = replace(problem, values=values, rows=rows, rules=problem.rules.among(order), clock=clock)
+    rules = problem.rules.among(order)
+    there = replace(problem, values=values, rows=rows, weights=weights, rules=rules, clock=clock)
     return there, ColumnOrder(order, len(problem.values))
 
 
@@ -199,6 +203,7 @@ def strength_of_inputs(
     values: Floats,
     centre: Floats,
     rows: Mask | None = None,
+    weights: Floats | None = None,
     among: Mask | None = None,
 ) -> Floats:
     """Return how many nats of log-likelihood the data lose when an input of a conditional is held at its mean.
@@ -213,6 +218,8 @@ def strength_of_inputs(
         Their means.
     rows : ndarray of bool, shape (N, M), optional
         The observations that count for each variable; by default all.
+    weights : ndarray, shape (M,), optional
+        How often each observation counts; by default once.
     among : ndarray of bool, shape (N, N), optional
         The edges to compute; by default all. The strength of others is zero.
 
@@ -221,13 +228,13 @@ def strength_of_inputs(
     ndarray, shape (N, N)
         [i, n] is the strength of the input i of n, in nats over all observations; at least zero.
     """
-    strength = np.zeros((len(values), len(values)))
+    strength, n_counted = np.zeros((len(values), len(values))), sum_of(weights, values.shape[1])
     among = np.ones(strength.shape, dtype=bool) if among is None else among
     for n, conditional in enumerate(network):
-        nll = partial(node_nll, values[n], rows=None if rows is None else rows[n])
+        nll = partial(node_nll, values[n], rows=None if rows is None else rows[n], weights=weights)
         fitted = nll(*conditional.mean_and_scale(values)) if len(conditional.inputs) else 0.0
         for i, mean, scale in conditional.with_each_input_held(values, centre, among[:, n]):
-            strength[i, n] = max(values.shape[1] * nll(mean, scale) - values.shape[1] * fitted, 0.0)
+            strength[i, n] = max(n_counted * nll(mean, scale) - n_counted * fitted, 0.0)
     return strength
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from icdh import graphs
 from icdh._model.columns import ModelColumns
 from icdh._node_model.law import Conditional
+from icdh._table.table import Table
 from icdh._utils.arrays import Floats, TableLike
 
 
@@ -27,9 +28,19 @@ class About(TypedDict, total=False):
 
     estimator: str
     n_observations: int
+    n_effective: float
+    weights: str
     parameters: dict[str, str]
     versions: dict[str, str]
     weight_unit: str
+
+
+def about_table(table: Table) -> About:
+    """Return what a model says of the rows that it was learned from."""
+    about: About = {"n_observations": table.n_observations}
+    if table.weighting:
+        about |= {"weights": table.weighting, "n_effective": table.n_effective}
+    return about
 
 
 @dataclass(frozen=True)

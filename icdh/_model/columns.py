@@ -13,6 +13,7 @@ from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 from icdh._utils.arrays import Floats, Foreign, Observations, TableLike
 from icdh._utils.checks import as_float
 from icdh._utils.labels import listed, plural
+from icdh._utils.weighted import mean_of
 from icdh.exceptions import DataWarning, option, warn
 
 ROUNDING = 1e-9  # of the range of levels, by which one may be missed
@@ -66,7 +67,7 @@ class ModelColumns:
     @classmethod
     def of(cls, table: Table, scaling: Scaling) -> "ModelColumns":
         """Return the columns of a table, given its scaling."""
-        centre = scaling.apply(table.values.mean(axis=1, keepdims=True))[:, 0]
+        centre = scaling.apply(mean_of(table.values, table.effective_weights)[:, np.newaxis])[:, 0]
         centre[table.unordered] = 0.0
         observed = np.array([table.values.min(axis=1), table.values.max(axis=1)])
         return cls(table.names, table.named, scaling, centre, table.frame, table.categories, observed_range=observed)

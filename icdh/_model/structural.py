@@ -13,12 +13,14 @@ from icdh._model import effects as interventional
 from icdh._model import export
 from icdh._model.causal import CausalModel
 from icdh._table.frames import frame_of, index_of
+from icdh._table.weights import checked_weights
 from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState, TableLike
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
 from icdh._utils.density import mean_of_counted
 from icdh._utils.labels import variable_index
 from icdh._utils.result import preformatted
 from icdh._utils.shell import shell
+from icdh._utils.weighted import mean_of
 
 if TYPE_CHECKING:
     import networkx
@@ -176,7 +178,7 @@ class StructuralModel(CausalModel):
         columns = labels if self.columns.frame == "pandas" else map(str, labels)
         return frame_of(self.columns.frame, dict(zip(columns, probabilities, strict=True)), index_of(X))
 
-    def score(self, X: TableLike, y: None = None) -> float:
+    def score(self, X: TableLike, y: None = None, *, sample_weight: ArrayLike | None = None) -> float:
         """Return the log-likelihood: mean over observations, sum over variables.
 
         Parameters
@@ -185,6 +187,8 @@ class StructuralModel(CausalModel):
             Observations; the columns of ``fit``, in the same order.
         y : None
             Ignored.
+        sample_weight : array_like, shape (M,), optional
+            How much every observation counts in the mean; by default all alike.
 
         Returns
         -------
@@ -198,10 +202,13 @@ class StructuralModel(CausalModel):
             As `predict`.
         """
         values = self.scaled(X)
-        dense = np.array([given.law.has_density(values[n]).mean() for n, given in enumerate(self.conditionals)])
-        return -self.nll(values) - float((dense * np.log(self.columns.scaling.scale)).sum())
+        check_same_rows(X, sample_weight, "sample_weight")
+        weights = None if sample_weight is None else checked_weights(sample_weight, values.shape[1])
+        has_density = np.array([given.law.has_density(values[n]) for n, given in enumerate(self.conditionals)])
+        dense = mean_of(has_density, weights)
+        return -self.nll(values, weights=weights) - float((dense * np.log(self.columns.scaling.scale)).sum())
 
-    def nll(self, values: Floats, rows: Mask | None = None) -> float:
+    def nll(self, values: Floats, rows: Mask | None = None, weights: Floats | None = None) -> float:
         """Return the negative log-likelihood of scaled observations, shape (N, M), as a density before transforms.
 
         Parameters
@@ -210,13 +217,15 @@ class StructuralModel(CausalModel):
             Scaled observations.
         rows : ndarray of bool, shape (N, M), optional
             The observations that count for each variable; by default all.
+        weights : ndarray, shape (M,), optional
+            How much every observation counts in the mean; by default all alike.
         """
         scaling, total = self.columns.scaling, 0.0
         for n, conditional in enumerate(self.conditionals):  # one by one: long tables need little more memory
             nats = -conditional.log_density(values[n], values)
             if n in scaling.transforms:
                 nats -= np.where(conditional.law.has_density(values[n]), scaling.log_slope(values[n], n), 0.0)
-            total += mean_of_counted(nats, None if rows is None else rows[n])
+            total += mean_of_counted(nats, None if rows is None else rows[n], weights)
         return total
 
     def sample(

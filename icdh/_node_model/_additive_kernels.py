@@ -11,7 +11,7 @@ from icdh._utils.jit import cholesky_in_place, cholesky_solve, kernel
 
 @kernel()
 def fit_smooths(
-    products: Floats, moments: Floats, squares: float, owner: Integers, n: int, weights: Floats
+    products: Floats, moments: Floats, squares: float, owner: Integers, n: float, weights: Floats
 ) -> tuple[float, float, int]:
     """Return what lines and smooths cost at the best precisions, without the price of lines; the variance; the rank.
 
@@ -23,8 +23,8 @@ def fit_smooths(
         Sum of squares of the response.
     owner : ndarray of int, shape (k,)
         Which smooth a spline belongs to, in ascending order; -1 for lines.
-    n : int
-        Observations.
+    n : float
+        Observations, each as often as it counts.
     weights : ndarray, shape (k,)
         Is filled with the weights of lines and splines.
     """

@@ -29,7 +29,7 @@ _small_steps = kernel(inline="always")(small_steps)
 
 
 @kernel(fastmath=CONTRACT)
-def node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient):
+def node_gradient(x, y, spread, weights, theta, penalty, hidden, mean, variance, pull, gradient):
     """Fill the gradient of F by backpropagation, at a small part of the cost of `node_system`, whose arguments it has.
 
     ``pull`` (2, n) is memory.
@@ -41,19 +41,22 @@ def node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gr
         squares = (residual * residual + spread[r]) / variance[r]
         of_mean[r] = residual / variance[r]
         of_scale[r] = 0.5 * share * (1.0 - squares) if variance[r] < UNCLIPPED_VARIANCE else 0.0
+    for r in range(weights.size):
+        of_mean[r] *= weights[r]
+        of_scale[r] *= weights[r]
     for i in range(theta.size):
         gradient[i] = penalty[i] * theta[i]
     backpropagate(x, hidden, theta, intercepts, intercepts + 1, 1.0, pull, gradient)
 
 
 @kernel()
-def _value(y, spread, theta, penalty, mean, variance, is_start):
+def _value(y, spread, weights, theta, penalty, mean, variance, is_start):
     """Return F, or infinity where a step takes a variance to its limit, which later steps could not leave."""
     largest = 0.0
     for r in range(variance.size):
         largest = max(largest, variance[r])
     if largest < UNCLIPPED_VARIANCE or is_start:
-        return node_objective(y, spread, theta, penalty, mean, variance)
+        return node_objective(y, spread, weights, theta, penalty, mean, variance)
     return np.inf
 
 
@@ -64,15 +67,15 @@ def _copy(source, target):
 
 
 @kernel()
-def _every(apart, rows, first, second):
-    """Return every ``apart``-th observation of vectors in rows, and of two vectors."""
+def _every(apart, rows, first, second, third):
+    """Return every ``apart``-th observation of vectors in rows, and of three vectors."""
     if apart == 1:
-        return rows, first, second
+        return rows, first, second, third
     some = np.empty((rows.shape[0], (rows.shape[1] + apart - 1) // apart))
     for i in range(rows.shape[0]):
         for r in range(some.shape[1]):
             some[i, r] = rows[i, r * apart]
-    return some, first[::apart].copy(), second[::apart].copy()
+    return some, first[::apart].copy(), second[::apart].copy(), third[::apart].copy()
 
 
 @kernel()
@@ -92,7 +95,7 @@ def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, 
     Parameters
     ----------
     table : tuple
-        x, y and spread, as of `node_fit`, like ``penalty``.
+        x, y, spread and weights, as of `node_fit`, like ``penalty``.
     some : tuple
         The same of every ``apart``-th observation, on which the Fisher matrix is computed.
     apart : int
@@ -113,7 +116,8 @@ def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, 
     tuple
         F, the steps taken, whether the last of them lowered F by less than ``tol``, and the last damping.
     """
-    (x, y, spread), (some_x, some_y, some_spread), (tol, patience, slow) = table, some, until
+    (x, y, spread, weights), (some_x, some_y, some_spread, some_weights) = table, some
+    tol, patience, slow = until
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
     damped, step, trial, share = np.empty((size, size)), np.zeros(size), theta.copy(), penalty / apart
@@ -124,19 +128,21 @@ def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, 
     while True:
         # One call of each large kernel: a second one would be compiled again.
         node_forward(x, trial, units, hidden, mean, variance)
-        value = _value(y, spread, trial, penalty, mean, variance, steps < 0)
+        value = _value(y, spread, weights, trial, penalty, mean, variance, steps < 0)
         steps += 1
         fall = objective - value
         if fall > 0.0:
             _copy(trial, theta)
             objective = value
-            units_there, means, variances = _every(apart, hidden, mean, variance)
-            node_system(some_x, some_y, some_spread, theta, share, units_there, means, variances, gradient, fisher)
+            units_there, means, variances, _ = _every(apart, hidden, mean, variance, variance)
+            node_system(
+                some_x, some_y, some_spread, some_weights, theta, share, units_there, means, variances, gradient, fisher
+            )
             if apart > 1:
                 for i in range(size):
                     for j in range(i, size):
                         fisher[i, j] *= apart
-                node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient)
+                node_gradient(x, y, spread, weights, theta, penalty, hidden, mean, variance, pull, gradient)
         if steps > 0:
             small = _small_steps(small, fall, predicted, tol)
             damping, growth = _next_damping(damping, growth, fall / predicted)
@@ -199,17 +205,17 @@ def _fill_direction(factor, gradient, free, moves, changes, curvature, pairs, di
 
 
 @kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
-def quasi_newton_steps(
-    x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, damping, gradient, fisher
-):
+def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, gradient, fisher):
     """Take up to `MEMORY` steps of limited-memory BFGS from the damped Fisher matrix.
 
     Parameters
     ----------
-    x, y, spread, penalty, units, freeze, max_steps, tol, patience
-        As of `node_fit`. Steps end, too, where no length of a step lowers F.
+    table, penalty, units, freeze
+        As of `scoring_steps`. Steps end, too, where no length of a step lowers F.
     theta : ndarray
         The weights, updated in place.
+    until : tuple
+        max_steps, tol and patience, as of `node_fit`.
     damping : float
         What is added to the diagonal of the Fisher matrix.
     gradient : ndarray, shape (size,)
@@ -222,6 +228,7 @@ def quasi_newton_steps(
     tuple
         The steps taken, -1 if the first fails, and whether the last of them lowered F by less than ``tol``.
     """
+    (x, y, spread, weights), (max_steps, tol, patience) = table, until
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
     factor, direction, trial, before = np.empty((size, size)), np.zeros(size), theta.copy(), np.empty(size)
@@ -233,7 +240,7 @@ def quasi_newton_steps(
     while True:
         # One call of each large kernel: a second one would be compiled again.
         node_forward(x, trial, units, hidden, mean, variance)
-        value = _value(y, spread, trial, penalty, mean, variance, steps < 0)
+        value = _value(y, spread, weights, trial, penalty, mean, variance, steps < 0)
         fall, trials = objective - value, trials + 1
         # Armijo: a step must achieve this share of the linear prediction, at one of four lengths.
         if not fall >= -1e-4 * length * slope and trials < 4:
@@ -248,7 +255,7 @@ def quasi_newton_steps(
         _copy(gradient, before)
         objective, steps = value, steps + 1
         if steps > 0:
-            node_gradient(x, y, spread, theta, penalty, hidden, mean, variance, pull, gradient)
+            node_gradient(x, y, spread, weights, theta, penalty, hidden, mean, variance, pull, gradient)
             small = small + 1 if fall < tol else 0
             for i in range(freeze):
                 moves[pairs, i], changes[pairs, i] = length * direction[i], gradient[i] - before[i]
@@ -265,7 +272,7 @@ def quasi_newton_steps(
 
 
 @kernel(fastmath=CONTRACT)
-def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol, patience, factor):
+def node_fit(x, y, spread, weights, theta, penalty, hidden_units, freeze, max_steps, tol, patience, factor):
     """Minimise F over theta, in place.
 
     Parameters
@@ -274,6 +281,8 @@ def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol,
         The parents.
     y, spread : ndarray, shape (n,)
         The response, and the variance within its cells.
+    weights : ndarray, shape (n,) or (0,)
+        How often each observation counts; empty if each counts once.
     theta : ndarray
         Where to start.
     penalty : ndarray
@@ -297,10 +306,10 @@ def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol,
     """
     n, size, gradient = y.size, theta.size, np.empty(theta.size)
     apart = max(n // (ENOUGH * size), 1) if max_steps > 0 else 1
-    table, some = (x, y, spread), _every(apart, x, y, spread)
+    table, some = (x, y, spread, weights), _every(apart, x, y, spread, weights)
     # For few weights the Fisher matrix is cheap: scoring alone, which does not accumulate rounding errors.
     until = tol, patience, SLOW if size > 30 else 0.0
-    damping, growth = FIRST_DAMPING * n, 2.0
+    damping, growth = FIRST_DAMPING * (weights.sum() if weights.size else n), 2.0
     most, steps, done, last = max_steps, 0, False, max_steps == 0
     while True:
         # One call of each large kernel: a second one would be compiled again.
@@ -313,9 +322,9 @@ def node_fit(x, y, spread, theta, penalty, hidden_units, freeze, max_steps, tol,
             steps, done, damping = taken, ended, damping_there
         taken = -1
         while taken < 0 and not done and steps < max_steps and damping < LARGEST_DAMPING and objective < np.inf:
-            left = max_steps - steps
+            ends = max_steps - steps, tol, patience
             taken, done = quasi_newton_steps(
-                x, y, spread, theta, penalty, hidden_units, freeze, left, tol, patience, damping, gradient, factor
+                table, theta, penalty, hidden_units, freeze, ends, damping, gradient, factor
             )
             if taken < 0:
                 damping, growth = damping * growth, 2.0 * growth

@@ -11,7 +11,18 @@ import math
 
 import numpy as np
 
-from icdh._utils.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, add_product, empty_block, exp, fill_product, kernel
+from icdh._utils.jit import (
+    CONTRACT,
+    REASSOCIATE,
+    ROWS,
+    add_gram,
+    add_product,
+    empty_block,
+    exp,
+    fill_product,
+    kernel,
+    multiply_by_roots,
+)
 
 LOG_VARIANCE_LIMIT = 30.0
 VARIANCE_FLOOR = 1e-5
@@ -89,13 +100,16 @@ def fill_variance(log_variance, variance):
 
 
 @kernel(fastmath=REASSOCIATE)
-def node_objective(y, spread, theta, penalty, mean, variance):
+def node_objective(y, spread, weights, theta, penalty, mean, variance):
     """Return F: the negative log-likelihood without its constant, plus the penalty; arguments as of `node_system`."""
     total = 0.0
-    for r in range(y.size):
+    for r in range(weights.size):
+        residual = y[r] - mean[r]
+        total += weights[r] * ((residual * residual + spread[r]) / variance[r] + math.log(variance[r]))
+    for r in range(0 if weights.size else y.size):
         residual = y[r] - mean[r]
         total += (residual * residual + spread[r]) / variance[r]
-    for first in range(0, y.size, FACTORS):
+    for first in range(0, 0 if weights.size else y.size, FACTORS):
         product = 1.0
         for r in range(first, min(first + FACTORS, y.size)):
             product *= variance[r]
@@ -231,7 +245,7 @@ def pair(i, j, n):
 
 
 @kernel(fastmath=CONTRACT)
-def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, fisher):
+def node_system(x, y, spread, weights, theta, penalty, hidden, mean, variance, gradient, fisher):
     """Fill the gradient of F and (on and above the diagonal) its Fisher matrix J J^T + diag(penalty).
 
     For the weights of units h and l on inputs j and k the matrix is the sum of x_j x_k times the slopes of h and l. It
@@ -243,8 +257,10 @@ def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, 
         The parents.
     y, spread : ndarray, shape (n,)
         The response, and the variance within its cells.
+    weights : ndarray, shape (n,) or (0,)
+        How often each observation counts; empty if each counts once.
     theta, penalty : ndarray, shape (size,)
-        The weights, and the penalty of each.
+        The weights of the network, and the penalty of each.
     hidden : ndarray, shape (m, n)
         The hidden units at theta.
     mean, variance : ndarray, shape (n,)
@@ -269,6 +285,8 @@ def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, 
         rows = min(ROWS, y.size - first)
         size = fill_causes(x, first, rows, causes, at)
         _weigh_outputs(y, spread, mean, variance, first, rows, weight, pull)
+        multiply_by_roots(weights, first, rows, weight)
+        multiply_by_roots(weights, first, rows, pull)
         for output in range(2):
             out = shared + output * own
             _fill_outputs(hidden, first, rows, theta, out, weight[output], pull[output], outer, slopes[output])
@@ -300,18 +318,21 @@ def node_system(x, y, spread, theta, penalty, hidden, mean, variance, gradient, 
 
 
 @kernel(fastmath=REASSOCIATE)
-def student_scales(squares, degrees_of_freedom, steps, scales):
+def student_scales(squares, weights, degrees_of_freedom, steps, scales):
     """Go on by steps of expectation maximisation to the likeliest squared scale for each number of degrees of freedom.
 
-    ``squares`` (n,) are those of the sample, ``scales`` where to start, in place.
+    ``squares`` (n,) are those of the sample, ``weights`` how often each counts, empty if once; ``scales`` is where to
+    start, in place.
     """
     for k in range(scales.size):
         dof, scale = degrees_of_freedom[k], scales[k]
         for _ in range(steps):
-            total = 0.0
-            for r in range(squares.size):
+            total, n = 0.0, float(squares.size)
+            for r in range(squares.size if weights.size == 0 else 0):
                 total += squares[r] / (dof * scale + squares[r])
-            scale *= (dof + 1.0) * total / squares.size
+            for r in range(weights.size):
+                total += weights[r] * squares[r] / (dof * scale + squares[r])
+            scale *= (dof + 1.0) * total / (n if weights.size == 0 else weights.sum())
         scales[k] = scale
 
 
@@ -332,7 +353,7 @@ def _fill_features(x, hidden, first, rows, features):
 
 
 @kernel()
-def add_products_of_features(candidates, hidden, others, grams, products):
+def add_products_of_features(candidates, hidden, weights, others, grams, products):
     """Add, for every candidate, the scalar products of its features with each other and with other vectors.
 
     Parameters
@@ -341,8 +362,10 @@ def add_products_of_features(candidates, hidden, others, grams, products):
         The candidates.
     hidden : ndarray, shape (m, n)
         The hidden units that every candidate is multiplied by.
+    weights : ndarray, shape (n,) or (0,)
+        How often each observation counts: features are multiplied by the roots. Empty if each counts once.
     others : ndarray, shape (e, n)
-        The other vectors; e is a multiple of four.
+        The other vectors, multiplied by the roots; e is a multiple of four.
     grams : ndarray, shape (c, k, k)
         Products of the features; k is m + 3, made a multiple of four. Entries beyond m + 3 are undefined.
     products : ndarray, shape (c, k, e)
@@ -357,6 +380,7 @@ def add_products_of_features(candidates, hidden, others, grams, products):
                 block[i, r] = others[i, first + r]
         for c in range(candidates.shape[0]):
             _fill_features(candidates[c], hidden, first, rows, features)
+            multiply_by_roots(weights, first, rows, features)
             add_gram(features, rows, grams[c])
             add_product(features, features.shape[0], block, rows, products[c])
     for c in range(candidates.shape[0]):

@@ -33,8 +33,8 @@ def fill_linear_gains(covariance, with_response, variance, n, price, most, insid
         Their covariances with the response.
     variance : float
         That of the response.
-    n : int
-        The number of observations.
+    n : float
+        The number of observations, each as often as it counts.
     price : ndarray, shape (R,)
         What each cause costs.
     most : int

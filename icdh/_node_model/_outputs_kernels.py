@@ -209,15 +209,15 @@ def fill_dispersion_information(mean, r, information):
 
 
 @kernel(fastmath=CONTRACT)
-def density_terms(y, spread, has_density, outputs, pull, squares):
-    """Return the sum of -log P of Gaussian values, without its constant, and fill its derivatives, zero of all others.
+def density_terms(y, spread, weights, outputs, pull, squares):
+    """Return the sum of -log P of Gaussian values, without its constant, and fill its derivatives.
 
     Parameters
     ----------
     y, spread : ndarray, shape (n,)
         The values, and the variance within their cells.
-    has_density : ndarray of bool, shape (n,)
-        Which of them count; others are not read.
+    weights : ndarray, shape (n,)
+        How often each of them counts; where that is zero it is not read.
     outputs : ndarray, shape (outputs, n)
         Mean and log-variance, and others.
     pull, squares : ndarray, shape (2, n)
@@ -227,19 +227,18 @@ def density_terms(y, spread, has_density, outputs, pull, squares):
     of_mean, of_scale, square_of_mean, square_of_scale = pull[0], pull[1], squares[0], squares[1]
     for r in range(y.size):
         scale = exp(min(max(log_variance[r], -LOG_VARIANCE_LIMIT), LOG_VARIANCE_LIMIT))
-        here = 1.0 if has_density[r] else 0.0
-        square_of_mean[r] = here / (VARIANCE_FLOOR + scale)
-        of_scale[r] = here * scale / (VARIANCE_FLOOR + scale)
-        square_of_scale[r] = 0.5 * of_scale[r] * of_scale[r]
+        square_of_mean[r] = weights[r] / (VARIANCE_FLOOR + scale)
+        of_scale[r] = scale / (VARIANCE_FLOOR + scale)
+        square_of_scale[r] = 0.5 * weights[r] * of_scale[r] * of_scale[r]
     for r in range(y.size):
-        residual = mean[r] - y[r] if has_density[r] else 0.0
-        standardised = (residual * residual + spread[r]) * square_of_mean[r] if has_density[r] else 0.0
+        residual = mean[r] - y[r] if weights[r] > 0.0 else 0.0
+        squares_here = (residual * residual + spread[r]) * square_of_mean[r] if weights[r] > 0.0 else 0.0
         of_mean[r] = residual * square_of_mean[r]
-        of_scale[r] *= 0.5 * (1.0 - standardised)
-        total += 0.5 * standardised
+        of_scale[r] *= 0.5 * (weights[r] - squares_here)
+        total += 0.5 * squares_here
     for r in range(y.size):
-        if has_density[r]:
-            total -= 0.5 * math.log(square_of_mean[r])
+        if weights[r] > 0.0:
+            total -= 0.5 * weights[r] * math.log(square_of_mean[r] / weights[r])
     return total
 
 

@@ -33,6 +33,7 @@ from icdh._node_model.gaussian import LEAST_ROWS, RESOLVED, GaussianResponse, Li
 from icdh._node_model.law import Law
 from icdh._node_model.network import FamilyPredictor
 from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.weighted import mean_of, times
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,7 @@ class AdditiveModels:
         if not parents or too_long or families.worth is not None or families.responses[node].gaussian is None:
             return math.inf
         response = self._response(node)
-        few = response.centre.size < LEAST_ROWS * (len(families.inputs_of(parents)) + 2)
+        few = response.n_counted < LEAST_ROWS * (len(families.inputs_of(parents)) + 2)
         fit = None if few else self.fit(family)
         if fit is None:
             return math.inf
@@ -245,13 +246,14 @@ class AdditiveModels:
         owner = np.repeat(np.cumsum(np.array(sizes) > 1) - 1, sizes)
         owner[ends - np.array(sizes)] = -1
         order = np.argsort(owner, kind="stable")
-        values, n, weights = response.centre - response.centre.mean(), response.centre.size, np.zeros(ends[-1])
-        squares = float(values @ values + response.spread.sum())
+        weights, n, slopes = response.weights, response.n_counted, np.zeros(ends[-1])
+        values = response.centre - mean_of(response.centre, weights)
+        squares = float(times(weights, values) @ values + times(weights, response.spread).sum())
         cost, variance, rank = fit_smooths(
-            products[order[:, np.newaxis], order], moments[order], squares, owner[order], n, weights
+            products[order[:, np.newaxis], order], moments[order], squares, owner[order], float(n), slopes
         )
         coefficients = np.empty(ends[-1])
-        coefficients[order] = weights
+        coefficients[order] = slopes
         cost += 0.5 * (math.log(n / variance) + math.log(n / 2) + rank * math.log(n))
         cost += TUNING.choice_cost + TUNING.smooth_cost * (int(owner.max()) + 1)
         return AdditiveFit(variance, cost, [coefficients[part] for part in parts])
@@ -267,18 +269,21 @@ class AdditiveModels:
         fit, inputs = self.fit(family), self.families.inputs_of(family[1])
         if fit is None:
             raise TypeError(f"variable {family[0]} has no additive model")
-        intercept, curves = float(self._response(family[0]).centre.mean()), []
-        for row, values, coefficients in zip(inputs, self.families.data(family)[0], fit.coefficients, strict=True):
+        x, response, curves = self.families.data(family)[0], self._response(family[0]), []
+        intercept = float(mean_of(response.centre, response.weights))
+        for row, values, coefficients in zip(inputs, x, fit.coefficients, strict=True):
             splines = self._splines_of(row)
             *bends, slope, constant = (coefficients @ splines.weights).tolist()
-            intercept += constant - float(coefficients @ splines.at(values).mean(axis=1))
+            intercept += constant - float(coefficients @ mean_of(splines.at(values), response.weights))
             curves.append(Curve(splines.knots, np.array(bends), slope))
         parents = np.array(family[1], dtype=int)
         return AdditivePredictor(parents, self.families.widths[parents], tuple(curves), intercept, fit.variance)
 
     def _mean(self, family: Family, fit: AdditiveFit) -> Floats:
         of_causes = zip(fit.coefficients, self._columns_of(family), strict=True)
-        mean: Floats = self._response(family[0]).centre.mean() + sum(weights @ bends for weights, bends in of_causes)
+        response = self._response(family[0])
+        centre = mean_of(response.centre, response.weights)
+        mean: Floats = centre + sum(slopes @ bends for slopes, bends in of_causes)
         return mean
 
     def _response(self, node: int) -> GaussianResponse:
@@ -299,22 +304,24 @@ class AdditiveModels:
         """Return line and splines of a network input, centred, at the observations that count for a node."""
         if row not in self._columns:
             column = self._splines_of(row).at(self.families.causes[row])
-            self._columns[row] = column - column.mean(axis=1, keepdims=True)
+            self._columns[row] = column - mean_of(column, self.families.weights)[:, np.newaxis]
         if self.families.rows is None:
             return self._columns[row]
         counted: Floats = self._columns[row][:, self.families.rows[node]]
-        counted -= counted.mean(axis=1, keepdims=True)
+        counted -= mean_of(counted, self.families.row_weights(node))[:, np.newaxis]
         return counted
 
     def _product(self, node: int, i: int, j: int) -> Floats:
         key = -1 if self.families.rows is None else node, min(i, j), max(i, j)
         if key not in self._products:
-            self._products[key] = self._column(node, key[1]) @ self._column(node, key[2]).T
+            weighted = times(self.families.row_weights(node), self._column(node, key[1]))
+            self._products[key] = weighted @ self._column(node, key[2]).T
         return self._products[key] if i <= j else self._products[key].T
 
     def _moments_of(self, node: int, row: int) -> Floats:
         if (node, row) not in self._moments:
-            self._moments[node, row] = self._column(node, row) @ self._response(node).centre
+            weighted = times(self.families.row_weights(node), self._column(node, row))
+            self._moments[node, row] = weighted @ self._response(node).centre
         return self._moments[node, row]
 
 

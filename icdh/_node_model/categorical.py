@@ -27,14 +27,15 @@ from icdh._node_model.law import EQUAL_SHARES, DiscreteLaw
 from icdh._node_model.network import indicators, network_outputs
 from icdh._node_model.scoring import CodedResponse, Objective, Terms
 from icdh._utils.arrays import Floats, Integers
+from icdh._utils.weighted import of_rows
 
 GUMBEL_DEVIATION = math.pi / math.sqrt(6.0)  # standard deviation of the standard Gumbel distribution
 HALF_A_COUNT = 0.5  # added to every category's count: a subset of the observations may lack one
 
 
-def log_shares(codes: Integers, n_categories: int) -> Floats:
+def log_shares(codes: Integers, n_categories: int, weights: Floats | None = None) -> Floats:
     """Return the logarithms of the shares of the categories 0 ... K - 1, shape (K,)."""
-    counts = np.bincount(codes, minlength=n_categories) + HALF_A_COUNT
+    counts = np.bincount(codes, weights, minlength=n_categories) + HALF_A_COUNT
     logs: Floats = np.log(counts / counts.sum())
     return logs
 
@@ -145,13 +146,15 @@ class CategoricalResponse(CodedResponse):
         Categories from 0 to K - 1.
     n_categories : int
         K.
+    weights : ndarray, shape (n,), optional
+        How often each observation counts; by default once.
     """
 
     ordered = False
 
-    def __init__(self, codes: Integers, n_categories: int):
-        super().__init__(codes)
-        self._law = LabelLaw(log_shares(codes, n_categories))
+    def __init__(self, codes: Integers, n_categories: int, weights: Floats | None = None):
+        super().__init__(codes, weights)
+        self._law = LabelLaw(log_shares(codes, n_categories, weights))
 
     @property
     def law(self) -> LabelLaw:
@@ -165,7 +168,7 @@ class CategoricalResponse(CodedResponse):
 
     def objective(self, x: Floats, hidden_units: int) -> Objective:
         """Return F of the categories given these parents, of shape (p, n), equal ones together."""
-        x, counts = counted(x, self.codes, self.law.n_outputs)
+        x, counts = counted(x, self.codes, self.law.n_outputs, self.weights)
         totals = counts.sum(axis=0)
         return Objective(self, x, hidden_units, partial(label_terms, counts, totals), totals)
 
@@ -176,7 +179,8 @@ class CategoricalResponse(CodedResponse):
 
     def terms(self, outputs: Floats) -> Terms:
         """Return the terms of the likelihood by the eta."""
-        return label_terms(indicators(self.codes, self.law.n_outputs), np.ones(len(self)), outputs)
+        weights = np.ones(len(self)) if self.weights is None else self.weights
+        return label_terms(weights * indicators(self.codes, self.law.n_outputs), weights, outputs)
 
 
 def label_terms(counts: Floats, totals: Floats, eta: Floats) -> Terms:
@@ -195,14 +199,14 @@ def label_terms(counts: Floats, totals: Floats, eta: Floats) -> Terms:
     return Terms(softmax_terms(eta, counts, totals, pull, p), pull, curvature)
 
 
-def counted(x: Floats, codes: Integers, n_categories: int) -> tuple[Floats, Floats]:
+def counted(x: Floats, codes: Integers, n_categories: int, weights: Floats | None = None) -> tuple[Floats, Floats]:
     """Return the q different columns of x, shape (p, q), and how often each category is there, shape (K, q)."""
     if len(x) == 0:
-        return x[:, :1], np.bincount(codes, minlength=n_categories)[:, np.newaxis].astype(np.float64)
+        return x[:, :1], np.bincount(codes, weights, minlength=n_categories)[:, np.newaxis].astype(np.float64)
     order = np.lexsort(x)
     arranged = x[:, order]
     new = np.append(True, (arranged[:, 1:] != arranged[:, :-1]).any(axis=0))
     group = np.cumsum(new) - 1
     q = group[-1] + 1
-    counts = np.bincount(codes[order] * q + group, minlength=n_categories * q)
+    counts = np.bincount(codes[order] * q + group, of_rows(weights, order), minlength=n_categories * q)
     return arranged[:, new], counts.reshape(n_categories, q).astype(np.float64)

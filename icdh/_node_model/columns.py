@@ -26,6 +26,7 @@ from icdh._table.kinds import DECLARABLE
 from icdh._table.transforms import Rescaled, Transform, fit_transform, is_heavy_tailed, normal_scores
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.entropy import cells, places
+from icdh._utils.weighted import deviation_of, mean_of, of_rows, sum_of
 
 DRAWS = 3
 
@@ -47,6 +48,8 @@ class Column(NamedTuple):
         Draws places in the cells of a grid.
     of_counts : tuple of float
         The value that is zero in the units of the data, and what one more adds.
+    weights : ndarray, shape (n,), optional
+        How often each value counts; by default once.
     """
 
     values: Floats
@@ -55,6 +58,7 @@ class Column(NamedTuple):
     transform: str | Rescaled
     rng: np.random.Generator
     of_counts: tuple[float, float] = (0.0, 1.0)
+    weights: Floats | None = None
 
 
 class Reading(NamedTuple):
@@ -84,18 +88,20 @@ class Reading(NamedTuple):
 def read_labels(column: Column) -> Reading:
     """Read labels without an order."""
     codes = column.values.astype(np.int64)
-    return Reading(indicators(codes, column.n_categories), CategoricalResponse(codes, column.n_categories))
+    response = CategoricalResponse(codes, column.n_categories, column.weights)
+    return Reading(indicators(codes, column.n_categories), response)
 
 
 def read_levels(column: Column) -> Reading:
     """Read few ordered values."""
-    return Reading(column.values[np.newaxis], OrdinalResponse(column.values))
+    return Reading(column.values[np.newaxis], OrdinalResponse(column.values, column.weights))
 
 
 def read_counts(column: Column) -> Reading:
     """Read whole numbers from zero on."""
     zero, unit = column.of_counts
-    return Reading(column.values[np.newaxis], CountResponse(np.rint((column.values - zero) / unit), zero, unit))
+    counts = np.rint((column.values - zero) / unit)
+    return Reading(column.values[np.newaxis], CountResponse(counts, zero, unit, column.weights))
 
 
 class Columns(NamedTuple):
@@ -172,6 +178,7 @@ def columns_of(
     n_categories: Sequence[int] | None = None,
     masses: Sequence[Sequence[float]] | None = None,
     of_counts: Floats | None = None,
+    weights: Floats | None = None,
 ) -> Columns:
     """Return standardised columns as causes and responses.
 
@@ -191,6 +198,8 @@ def columns_of(
         The values of every number that have a probability of their own; by default none.
     of_counts : ndarray, shape (N, 2), optional
         The value of every column that is zero in the units of the data, and what one more adds; by default 0 and 1.
+    weights : ndarray, shape (n,), optional
+        How often each observation counts; by default once. The cells of a grid are those of the rows as they are.
     """
     readings = []
     for k, (column, kind) in enumerate(zip(values, kinds, strict=True)):
@@ -198,7 +207,8 @@ def columns_of(
         rng = np.random.default_rng([random_state, k])
         of_column = transform if isinstance(transform, str) else transform[k] or "none"
         of_count = (0.0, 1.0) if of_counts is None else (float(of_counts[k, 0]), float(of_counts[k, 1]))
-        readings.append(READERS[kind](Column(column, K, masses[k] if masses else (), of_column, rng, of_count)))
+        of_masses = masses[k] if masses else ()
+        readings.append(READERS[kind](Column(column, K, of_masses, of_column, rng, of_count, weights)))
     widths = np.array([len(reading.causes) for reading in readings], dtype=np.int64)
     return Columns(
         np.vstack([reading.causes for reading in readings]),
@@ -228,21 +238,24 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
     rows, without_masses = np.flatnonzero(masses == 0), not masses.any()
     low, high = cells_of(values[rows])
     samples = [values[rows]]
-    if gridded := low is not high:
+    if low is not high:
         samples = [low + places(values[rows], column.rng) * (high - low) for _ in range(DRAWS)]
+    weights = of_rows(column.weights, rows)
     if without_masses and column.transform == "none":
-        response = GaussianResponse.over_cells(low, high, samples) if gridded else GaussianResponse.exact(values)
+        response = GaussianResponse.over_cells(low, high, samples, weights)
         return Reading(response.samples[0][np.newaxis], response)
 
-    transform, gain = _transform_of(column, samples, min(low.min(), values.min()))
+    transform, gain = _transform_of(column, samples, min(low.min(), values.min()), weights)
     numbers = transform.apply(samples[0])
     cause = transform.apply(values)
     cause[rows] = numbers
-    whole = column.transform if isinstance(column.transform, Rescaled) else _standardised(transform, cause)
-    own = whole if without_masses else _standardised(transform, numbers)
+    whole = (
+        given if isinstance(given := column.transform, Rescaled) else _standardised(transform, cause, column.weights)
+    )
+    own = whole if without_masses else _standardised(transform, numbers, weights)
     low, high, *samples = ((transform.apply(x) - own.offset) / own.scale for x in (low, high, *samples))
-    gain -= rows.size * math.log(own.scale)
-    response = GaussianResponse.over_cells(low, high, samples) if gridded else GaussianResponse.exact(samples[0])
+    gain -= sum_of(weights, rows.size) * math.log(own.scale)
+    response = GaussianResponse.over_cells(low, high, samples, weights)
     if without_masses:
         return Reading(samples[0][np.newaxis], response, gain, transform=own)
     causes = ((cause - whole.offset) / whole.scale)[np.newaxis]
@@ -252,22 +265,28 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
     everywhere[rows] = np.arange(rows.size)  # what stands at point masses is not read
     at_masses = (transform.apply(np.array(column.masses)) - whole.offset) / whole.scale
     place = (own.offset - whole.offset) / whole.scale, own.scale / whole.scale
-    with_masses = PointMassResponse(masses, response.take(everywhere), at_masses, *place)
+    of_all_rows = response.take(everywhere)
+    of_all_rows.weights = column.weights
+    with_masses = PointMassResponse(masses, of_all_rows, at_masses, *place)
     return Reading(causes, with_masses, gain, transform=None if column.transform == "none" else whole)
 
 
-def _transform_of(column: Column, samples: Sequence[Floats], least: float) -> tuple[Transform, float]:
+def _transform_of(
+    column: Column, samples: Sequence[Floats], least: float, weights: Floats | None
+) -> tuple[Transform, float]:
     """Return the transform of a column, and the log-likelihood that it adds, less the cost of its parameter."""
-    given, n = column.transform, samples[0].size
+    given, n = column.transform, sum_of(weights, samples[0].size)
     if given == "none" or not np.ptp(samples[0]) > 0.0:  # beside a point mass there may be one value alone
         return Transform(), 0.0
-    transform = fit_transform(given, samples[0], low=least) if isinstance(given, str) else given.transform
-    return transform, n * float(np.mean([transform.log_slope(sample) for sample in samples])) - 0.5 * math.log(n)
+    transform = fit_transform(given, samples[0], least, weights) if isinstance(given, str) else given.transform
+    slopes = np.array([transform.log_slope(sample) for sample in samples])
+    slope = np.mean(slopes) if weights is None else mean_of(slopes, weights).mean()
+    return transform, n * float(slope) - 0.5 * math.log(n)
 
 
-def _standardised(transform: Transform, values: Floats) -> Rescaled:
+def _standardised(transform: Transform, values: Floats, weights: Floats | None) -> Rescaled:
     """Return a transform whose values, shape (n,), have mean zero and variance one."""
-    return Rescaled(transform, 1.0, float(values.mean()), float(values.std() or 1.0))
+    return Rescaled(transform, 1.0, float(mean_of(values, weights)), float(deviation_of(values, weights) or 1.0))
 
 
 READERS: dict[str, Callable[[Column], Reading]] = {

@@ -31,8 +31,9 @@ from scipy.special import betainc, digamma, gammaln
 
 from icdh._node_model._outputs_kernels import fill_dispersion_information
 from icdh._node_model.law import Law
-from icdh._node_model.scoring import FittedByScoring, Terms, minimise
+from icdh._node_model.scoring import FittedByScoring, Terms, minimise, weighted_terms
 from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.weighted import mean_of, of_rows, sum_of, times
 
 LIMIT = 8.0  # of the logarithms' distance from those without causes
 LEAST_EXCESS = 0.01  # variance beyond Poisson's, a share of it, of a column that has none
@@ -156,14 +157,16 @@ class CountResponse(FittedByScoring):
         Whole numbers from zero on, as floats.
     zero, unit : float
         The values that they stand for: zero + unit * counts.
+    weights : ndarray, shape (n,), optional
+        How often each observation counts; by default once.
     """
 
     ordered = True
 
-    def __init__(self, counts: Floats, zero: float = 0.0, unit: float = 1.0):
-        mean = max(float(counts.mean()), 0.5 / counts.size)
-        self.counts = counts
-        self._law = CountLaw(zero, unit, math.log(mean), _log_dispersion(counts, mean))
+    def __init__(self, counts: Floats, zero: float = 0.0, unit: float = 1.0, weights: Floats | None = None):
+        mean = max(float(mean_of(counts, weights)), 0.5 / sum_of(weights, counts.size))
+        self.counts, self.weights = counts, weights
+        self._law = CountLaw(zero, unit, math.log(mean), _log_dispersion(counts, mean, weights))
 
     @property
     def law(self) -> CountLaw:
@@ -191,7 +194,7 @@ class CountResponse(FittedByScoring):
     def take(self, rows: Mask | Integers) -> "CountResponse":
         """Return the response at some observations."""
         part = copy(self)
-        part.counts = self.counts[rows]
+        part.counts, part.weights = self.counts[rows], of_rows(self.weights, rows)
         return part
 
     def terms(self, outputs: Floats) -> Terms:
@@ -203,7 +206,9 @@ class CountResponse(FittedByScoring):
         pull[np.abs(outputs) >= LIMIT] = 0.0
         curvature[0] = mean / (1.0 + mean / r)
         fill_dispersion_information(mean, r, curvature[2])
-        return Terms(-float(log_probability(counts, mean, r).sum()), pull, lambda columns: curvature[:, columns])
+        surprise = -log_probability(counts, mean, r)
+        terms = Terms(float(surprise.sum()), pull, lambda columns: curvature[:, columns])
+        return terms if self.weights is None else weighted_terms(terms, surprise, self.weights)
 
     def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the constant model, the prior of b3 taken off the determinant."""
@@ -215,12 +220,13 @@ class CountResponse(FittedByScoring):
         return theta, value, log_determinant - math.log(PRIOR)
 
 
-def _log_dispersion(counts: Floats, mean: float) -> float:
+def _log_dispersion(counts: Floats, mean: float, weights: Floats | None) -> float:
     """Return the likeliest logarithm of the dispersion of counts without causes."""
     from scipy.optimize import minimize_scalar
 
     def surprise(log_dispersion: float) -> float:
-        return -float(log_probability(counts, np.array(mean), np.array(math.exp(-log_dispersion))).sum())
+        log_p = log_probability(counts, np.array(mean), np.array(math.exp(-log_dispersion)))
+        return -float(times(weights, log_p).sum())
 
     least = math.log(LEAST_EXCESS / mean)
     bounds = least, max(least, 5.0) + 5.0

@@ -234,7 +234,7 @@ def at_fixed_point(
     """
     if not (fit.succeeded and len(x)):
         return fit
-    still = 1e-4 * x.shape[1]  # nats that an update changes at the fixed point
+    still = 1e-4 * response.n_counted  # nats that an update changes at the fixed point
 
     def enough(fits: Sequence[NodeFit]) -> bool:
         return len(fits) > 50 or (len(fits) > 1 and abs(fits[-1].objective - fits[-2].objective) < still)

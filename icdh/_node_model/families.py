@@ -18,6 +18,7 @@ from icdh._node_model.response import Density, Response
 from icdh._node_model.worth import Worth
 from icdh._rows.related import RelatedRows
 from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.weighted import of_rows
 
 Family = tuple[int, tuple[int, ...]]
 
@@ -152,6 +153,15 @@ class Families:
         """N."""
         return int(self.causes.shape[1])
 
+    @property
+    def weights(self) -> Floats | None:
+        """How often each observation counts, shape (n,), the same for every variable; None if once."""
+        return self.responses[0].weights
+
+    def row_weights(self, node: int) -> Floats | None:
+        """Return the weights of the observations that count for a node; None if each counts once."""
+        return self.weights if self.rows is None else of_rows(self.weights, self.rows[node])
+
     def subsample(self, most: int) -> "Families":
         """Return the families on at most so many of the observations that count for each variable, evenly spread."""
         rows = np.zeros((len(self), self.n_observations), dtype=bool)
@@ -174,7 +184,7 @@ class Families:
         variables = [*range(len(self)), *like]
         wider = self._with(
             causes=np.vstack([self.causes, *columns]),
-            responses=[*self.responses, *map(GaussianResponse.exact, columns)],
+            responses=[*self.responses, *(GaussianResponse.exact(column, self.weights) for column in columns)],
             widths=np.append(self.widths, np.ones(len(columns), dtype=np.int64)),
             rows=rows,
             edge_penalty=self.edge_penalty[np.ix_(variables, variables)],
@@ -187,9 +197,10 @@ class Families:
         """The nats within which fits to all observations end while a search compares families."""
         return TUNING.tolerance * _tolerances(self.n_observations)
 
-    def counts(self) -> Integers:
-        """Return how many observations count for each variable, shape (N,)."""
-        return np.full(len(self), self.n_observations) if self.rows is None else np.count_nonzero(self.rows, axis=1)
+    def counts(self) -> Floats:
+        """Return how many observations count for each variable, each as often as its weight says, shape (N,)."""
+        each = np.ones(self.n_observations) if self.weights is None else self.weights
+        return np.full(len(self), each.sum()) if self.rows is None else self.rows @ each
 
     def share(self) -> Floats:
         """Return the share of the observations that count for each variable in the whole table, shape (N,)."""
@@ -324,9 +335,10 @@ class Families:
         """
         if not self.resolves_noise(family, fit):
             return 0.0
-        residuals, deviation = self.residuals(family, fit)
+        residuals, _ = self.residuals(family, fit)
         gain, name = self._noise(family[0], residuals, "auto")
-        return (gain + cost_of(name, deviation.size)) / deviation.size
+        of_density = self._density(family)[1].response
+        return (gain + cost_of(name, of_density.n_counted)) / of_density.n_counted
 
     def resolves_noise(self, family: Family, fit: NodeFit) -> bool:
         """Return whether nearly all variances of a family are above the floor of the variance."""
@@ -336,7 +348,8 @@ class Families:
     def _noise(self, node: int, residuals: Sequence[Floats], noise: str) -> tuple[float, str]:
         """Return the gain of a noise distribution and its name, by as many rows as there are independent ones."""
         if self.worth is None or noise == "gaussian":
-            return noise_gain(residuals, noise)
+            weights = None if self.weights is None else self._density((node, ()))[1].response.weights
+            return noise_gain(residuals, noise, weights)
         apart = self.worth.apart(node)
         apart = apart[self._density((node, ()))[1].mask(apart.size)]
         apart = apart if np.count_nonzero(apart) >= TUNING.fewest_apart else np.ones(apart.size, dtype=bool)
@@ -347,13 +360,14 @@ class Families:
         """Return the gain of the noise distribution, or that of one for each group of equal ordinal causes, if larger.
 
         What a rounded cause leaves out is a different mixture at each of its levels. With a single density the effect
-        would appear to lack noise that its own density, as a cause, may have.
+        would appear to lack noise that its own density, as a cause, may have. Where rows have weights, or depend on one
+        another, groups are too small to tell.
         """
         node, parents = family
         whole, _ = self._noise(node, residuals, noise)
         causes = [self.responses[cause] for cause in parents]
         have_levels = bool(causes) and all(cause.ordered and cause.codes is not None for cause in causes)
-        if noise != "auto" or self.worth is not None or not have_levels:
+        if noise != "auto" or self.worth is not None or self.weights is not None or not have_levels:
             return whole
         x, _ = self._density(family)
         _, group, sizes = np.unique(x, axis=1, return_inverse=True, return_counts=True)
@@ -391,7 +405,8 @@ class Families:
         if self.rows is not None:
             candidates = candidates[:, self.rows[node]]
         penalties = self.edge_penalty[:, node]
-        estimates[single] = TUNING.optimism * gain_estimates(candidates, x, hidden, scores) - penalties[single]
+        gains = gain_estimates(candidates, x, hidden, scores, response.weights)
+        estimates[single] = TUNING.optimism * gains - penalties[single]
         estimates[[node, *parents]] = np.inf
         if parents and len(x) == len(parents) and self.worth is None:
             saving, cost = odds_without_parents(x, response, fit)
@@ -408,7 +423,8 @@ class Families:
         log_p = None if not candidates else self.responses[node].law.log_probabilities(self.outputs(family, fit))
         if node in codes and log_p is not None:
             of_candidates, of_parents = ([codes[i] for i in some if i in codes] for some in (candidates, parents))
-            gains = label_gain_estimates(codes[node], np.exp(log_p), of_candidates, of_parents)
+            observed = codes[node], np.exp(log_p), of_candidates, of_parents
+            gains = label_gain_estimates(*observed, self.row_weights(node))
             estimates[candidates] = gains - self.edge_penalty[candidates, node]
 
     def codes_of(self, variable: int, node: int | None = None) -> Integers | None:

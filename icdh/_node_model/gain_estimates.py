@@ -28,6 +28,7 @@ import numpy as np
 from icdh._node_model._kernels import add_products_of_features
 from icdh._utils.arrays import Floats, Integers
 from icdh._utils.jit import padded
+from icdh._utils.weighted import NONE, roots_of, sum_of, times
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,9 @@ TUNING = Tuning()
 VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the prior of the coefficient of a function of unit variance
 
 
-def gain_estimates(candidates: Floats, x: Floats, hidden: Floats, scores: Floats) -> Floats:
+def gain_estimates(
+    candidates: Floats, x: Floats, hidden: Floats, scores: Floats, weights: Floats | None = None
+) -> Floats:
     """Return an estimate of what every candidate gains as a further parent.
 
     Parameters
@@ -59,21 +62,24 @@ def gain_estimates(candidates: Floats, x: Floats, hidden: Floats, scores: Floats
         The hidden units of its fit.
     scores : ndarray, shape (S, n)
         The derivatives of the log-likelihood by the outputs, that by the mean first, in units of their standard
-        deviations.
+        deviations, times the roots of the weights.
+    weights : ndarray, shape (n,), optional
+        How often each observation counts; by default once.
 
     Returns
     -------
     ndarray, shape (c,)
         Nats, at least zero.
     """
-    n = scores.shape[1]
-    explained = orthonormal(orthonormal(np.vstack([np.ones((1, n)), hidden, x])))  # twice: rounding once is too much
+    n = sum_of(weights, scores.shape[1])
+    known = times(roots_of(weights), np.vstack([np.ones((1, scores.shape[1])), hidden, x]))
+    explained = orthonormal(orthonormal(known))  # twice: rounding once is too much
     rest = scores - (scores @ explained.T) @ explained
     products_with = hidden[: TUNING.most_products if len(x) else 0]
     relative = np.array([*TUNING.rough, *[TUNING.rough_product] * len(products_with)])
-    squares, total = _squared_projections(candidates, products_with, explained, rest), rest[0] @ rest[0]
+    squares = _squared_projections(candidates, products_with, explained, rest, weights)
     of_others = sum(evidence_of_squares(of_output, relative, n) for of_output in squares[1:])
-    return evidence_of_squares(with_large_effects(squares[0], total, n), relative, n) + of_others
+    return evidence_of_squares(with_large_effects(squares[0], rest[0] @ rest[0], n), relative, n) + of_others
 
 
 def orthonormal(vectors: Floats) -> Floats:
@@ -86,7 +92,9 @@ def orthonormal(vectors: Floats) -> Floats:
     return basis
 
 
-def _squared_projections(candidates: Floats, hidden: Floats, explained: Floats, rest: Floats) -> Floats:
+def _squared_projections(
+    candidates: Floats, hidden: Floats, explained: Floats, rest: Floats, weights: Floats | None
+) -> Floats:
     """Return the squared projections of all scores on the features of every candidate, shape (S, c, k).
 
     The features are smooth functions of the candidate and its products with the hidden units, each made orthogonal to
@@ -96,7 +104,8 @@ def _squared_projections(candidates: Floats, hidden: Floats, explained: Floats, 
     others = np.zeros((padded(known + len(rest)), rest.shape[1]))
     others[:known], others[known : known + len(rest)] = explained, rest
     grams, with_others = np.zeros((count, padded(size), padded(size))), np.zeros((count, padded(size), len(others)))
-    add_products_of_features(np.ascontiguousarray(candidates), hidden, others, grams, with_others)
+    counts = NONE if weights is None else weights
+    add_products_of_features(np.ascontiguousarray(candidates), hidden, counts, others, grams, with_others)
     products, taken, left_over = grams[:, :size, :size], with_others[:, :size, :known], with_others[:, :size, known:]
     left = products - taken @ taken.transpose(0, 2, 1)
     whole, squares = np.einsum("ckk->ck", products), np.einsum("ckk->ck", left)
@@ -109,7 +118,7 @@ def _squared_projections(candidates: Floats, hidden: Floats, explained: Floats, 
     return np.moveaxis(np.square(np.linalg.solve(np.linalg.cholesky(correlations), projections)), 2, 0)
 
 
-def with_large_effects(squares: Floats, total: float, n: int) -> Floats:
+def with_large_effects(squares: Floats, total: float, n: float) -> Floats:
     """Return squared projections scaled to the log-likelihood gain of a variance that shrinks as they explain it."""
     share = squares.sum(axis=1, keepdims=True) / max(total, np.finfo(float).tiny)
     growth = -n * np.log(np.maximum(1.0 - share, TUNING.least_unexplained))
@@ -117,7 +126,7 @@ def with_large_effects(squares: Floats, total: float, n: int) -> Floats:
     return scaled
 
 
-def evidence_of_squares(squares: Floats, relative: Floats, n: int) -> Floats:
+def evidence_of_squares(squares: Floats, relative: Floats, n: float) -> Floats:
     """Return the log evidence, over that of none, of coefficients with these squared ratios of estimate to error."""
     ratio = n * VARIANCES[:, np.newaxis] * relative
     gains = squares @ (0.5 * ratio / (1.0 + ratio)).T - 0.5 * np.log1p(ratio).sum(axis=1)
@@ -126,7 +135,11 @@ def evidence_of_squares(squares: Floats, relative: Floats, n: int) -> Floats:
 
 
 def label_gain_estimates(
-    effect: Integers, probabilities: Floats, candidates: Sequence[Integers], parents: Sequence[Integers]
+    effect: Integers,
+    probabilities: Floats,
+    candidates: Sequence[Integers],
+    parents: Sequence[Integers],
+    weights: Floats | None = None,
 ) -> Floats:
     """Return an estimate of what every candidate gains as a further parent.
 
@@ -138,6 +151,8 @@ def label_gain_estimates(
         Those of its categories under the fit.
     candidates, parents : sequence of ndarray of int, each of shape (n,)
         The categories of the candidates, and of the parents that the family has.
+    weights : ndarray, shape (n,), optional
+        How often each observation counts; by default once.
 
     Returns
     -------
@@ -150,7 +165,7 @@ def label_gain_estimates(
     members = np.vstack(
         [candidate == np.arange(size)[:, np.newaxis] for candidate, size in zip(candidates, sizes, strict=True)]
     )
-    members = members.astype(np.float64)
+    members = times(weights, members.astype(np.float64))
     alone = _excess(members, first, residuals, probabilities, np.zeros_like(effect))
     estimates: Floats = np.max(
         [alone, *(_excess(members, first, residuals, probabilities, parent) for parent in parents)], axis=0

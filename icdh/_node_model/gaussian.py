@@ -43,6 +43,7 @@ from icdh._node_model.law import NormalLaw
 from icdh._node_model.network import forward
 from icdh._node_model.response import Density, Minimiser, Response
 from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.weighted import NONE, mean_of, of_rows, roots_of, times
 
 LEAST_ROWS = 10  # observations for each weight: with fewer the criterion is no evidence
 RESOLVED = 1e-10  # eigenvalue of the correlations of causes: smaller ones are rounding
@@ -77,29 +78,34 @@ class GaussianResponse(Response):
         zero where a value is exact.
     samples : sequence of ndarray, each of shape (n,)
         Values drawn from the cells.
+    weights : ndarray, shape (n,), optional
+        How often each value counts; by default once.
     """
 
     ordered = True
 
-    def __init__(self, centre: Floats, spread: Floats, samples: Sequence[Floats]):
-        self.centre, self.spread, self.samples = centre, spread, tuple(samples)
+    def __init__(self, centre: Floats, spread: Floats, samples: Sequence[Floats], weights: Floats | None = None):
+        self.centre, self.spread, self.samples, self.weights = centre, spread, tuple(samples), weights
 
     @classmethod
-    def exact(cls, values: Floats) -> "GaussianResponse":
+    def exact(cls, values: Floats, weights: Floats | None = None) -> "GaussianResponse":
         """Return the response of exact values."""
-        return cls(values, np.zeros(values.shape), [values])
+        return cls(values, np.zeros(values.shape), [values], weights)
 
     @classmethod
-    def over_cells(cls, low: Floats, high: Floats, samples: Sequence[Floats]) -> "GaussianResponse":
+    def over_cells(
+        cls, low: Floats, high: Floats, samples: Sequence[Floats], weights: Floats | None = None
+    ) -> "GaussianResponse":
         """Return the response of values spread evenly over the cells from ``low`` to ``high``, all of shape (n,)."""
-        return cls((low + high) / 2, np.square(high - low) / 12, samples)
+        return cls((low + high) / 2, np.square(high - low) / 12, samples, weights)
 
     def __len__(self) -> int:
         return self.centre.size
 
     def take(self, rows: Mask | Integers) -> "GaussianResponse":
         """Return the response at some observations."""
-        return GaussianResponse(self.centre[rows], self.spread[rows], [sample[rows] for sample in self.samples])
+        samples = [sample[rows] for sample in self.samples]
+        return GaussianResponse(self.centre[rows], self.spread[rows], samples, of_rows(self.weights, rows))
 
     @property
     def law(self) -> GaussianLaw:
@@ -121,19 +127,20 @@ class GaussianResponse(Response):
         """All values."""
         return Density(self)
 
-    def terms(self, rows: Mask, outputs: Floats) -> tuple[float, Floats, Floats]:
-        """Return the sum of -log P over some rows, without its constant, its derivatives, and their expected squares.
+    def terms(self, weights: Floats, outputs: Floats) -> tuple[float, Floats, Floats]:
+        """Return the sum of -log P, without its constant, its derivatives, and their expected squares.
 
-        Derivatives and squares, by mean and log-variance, have shape (2, n); those of other rows are zero. Mean and
-        log-variance are orthogonal.
+        Rows count as often as ``weights`` (n,) say. Derivatives and squares, by mean and log-variance, have shape
+        (2, n). Mean and log-variance are orthogonal.
         """
         pull, squares = np.empty((2, len(self))), np.empty((2, len(self)))
-        return density_terms(self.centre, self.spread, rows, outputs, pull, squares), pull, squares
+        return density_terms(self.centre, self.spread, weights, outputs, pull, squares), pull, squares
 
     def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
         """Return what minimises F over theta, in place; its other arguments and its result are those of `node_fit`."""
+        weights = NONE if self.weights is None else self.weights
         return lambda theta, penalty, *options: node_fit(
-            x, self.centre, self.spread, theta, penalty, hidden_units, *options
+            x, self.centre, self.spread, weights, theta, penalty, hidden_units, *options
         )
 
     def standardised_scores(self, x: Floats, theta: Floats, hidden_units: int) -> tuple[Floats, Floats]:
@@ -141,18 +148,19 @@ class GaussianResponse(Response):
         hidden, mean, variance = forward(theta, x, hidden_units)
         residual = self.centre - mean
         squares = (np.square(residual) + self.spread) / variance
-        return hidden, np.stack([residual / np.sqrt(variance), math.sqrt(0.5) * (squares - 1.0)])
+        scores = np.stack([residual / np.sqrt(variance), math.sqrt(0.5) * (squares - 1.0)])
+        return hidden, times(roots_of(self.weights), scores)
 
     def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the constant model, in closed form: H = diag(n / v, n / 2)."""
-        n = self.centre.size
+        n, weights = self.n_counted, self.weights
         theta = np.zeros(self.law.n_weights(0, hidden_units))
         b2, b3 = self.law.intercepts(0, hidden_units)
-        theta[b2] = self.centre.mean()
+        theta[b2] = mean_of(self.centre, weights)
         squares = np.square(self.centre - theta[b2]) + self.spread
-        variance = max(squares.mean(), 2.0 * VARIANCE_FLOOR)
+        variance = max(float(mean_of(squares, weights)), 2.0 * VARIANCE_FLOOR)
         theta[b3] = math.log(variance - VARIANCE_FLOOR)
-        objective = 0.5 * float(squares.sum() / variance + n * math.log(variance))
+        objective = 0.5 * float(times(weights, squares).sum() / variance + n * math.log(variance))
         return theta, objective, math.log(n / variance) + math.log(n / 2)
 
 
@@ -187,21 +195,22 @@ def fit_linear(x: np.ndarray, response: GaussianResponse) -> LinearFit:
     response : GaussianResponse
         The effect.
     """
-    n, values = x.shape[1], response.centre
-    causes = x - x.mean(axis=1, keepdims=True)
-    sizes_of_causes = np.maximum(np.sqrt(np.square(causes).sum(axis=1, keepdims=True)), np.finfo(float).tiny)
+    n, values, weights = response.n_counted, response.centre, response.weights
+    causes = x - mean_of(x, weights)[:, np.newaxis]
+    sums_of_squares = times(weights, np.square(causes)).sum(axis=1, keepdims=True)
+    sizes_of_causes = np.maximum(np.sqrt(sums_of_squares), np.finfo(float).tiny)
     causes /= sizes_of_causes
-    sizes, directions = np.linalg.eigh(causes @ causes.T)
+    sizes, directions = np.linalg.eigh(times(weights, causes) @ causes.T)
     resolved = sizes > RESOLVED
     directions, sizes = directions[:, resolved], sizes[resolved]
-    slopes = directions / sizes @ (directions.T @ (causes @ values))
-    mean = values.mean() + slopes @ causes
+    slopes = directions / sizes @ (directions.T @ (times(weights, causes) @ values))
+    mean = mean_of(values, weights) + slopes @ causes
     slopes = slopes / sizes_of_causes[:, 0]
     squares = np.square(values - mean) + response.spread
-    variance = max(float(squares.mean()), LEAST_VARIANCE)
+    variance = max(float(mean_of(squares, weights)), LEAST_VARIANCE)
     rank = sizes.size
     if n < LEAST_ROWS * (rank + 2):
         return LinearFit(mean, variance, math.inf, slopes)
-    objective = 0.5 * (float(squares.sum()) / variance + n * math.log(variance))
+    objective = 0.5 * (float(times(weights, squares).sum()) / variance + n * math.log(variance))
     log_determinant = math.log(n / variance) + math.log(n / 2)
     return LinearFit(mean, variance, objective + 0.5 * log_determinant + 0.5 * rank * math.log(n), slopes)

@@ -34,6 +34,7 @@ from icdh._node_model._kernels import student_scales
 from icdh._node_model.noise_density import Free, Gaussian, Noise, Student, bins_of
 from icdh._utils.arrays import Floats
 from icdh._utils.entropy import negentropy, negentropy_deviation
+from icdh._utils.weighted import NONE, mean_of, sum_of, times
 
 MOST = 0.04  # nats an observation that one variable counts for: a few do not decide by little
 LEAST = 0.0205  # nats an observation, in the mean of all variables
@@ -43,7 +44,7 @@ MOST_BINS = 128  # of a free density; finer ones are smoothed away
 PENALTIES = np.exp(np.arange(10.0, -2.5, -1.0))
 
 
-def noise_gain(samples: Sequence[Floats], noise: str) -> tuple[float, str]:
+def noise_gain(samples: Sequence[Floats], noise: str, weights: Floats | None = None) -> tuple[float, str]:
     """Return the gain of a noise distribution over the Gaussian, in nats, and its name.
 
     Parameters
@@ -52,6 +53,8 @@ def noise_gain(samples: Sequence[Floats], noise: str) -> tuple[float, str]:
         Standardised residuals; several where values are spread over cells. The gain is their mean.
     noise : {"auto", "gaussian", "student", "free"}
         The distribution.
+    weights : ndarray, shape (n,), optional
+        How often each residual counts; by default once.
 
     Returns
     -------
@@ -60,44 +63,44 @@ def noise_gain(samples: Sequence[Floats], noise: str) -> tuple[float, str]:
     """
     if noise == "gaussian":
         return 0.0, "gaussian"
-    n = samples[0].size
+    n = sum_of(weights, samples[0].size)
     if noise == "student":
-        return max(student_gain(samples[0]), 0.0), "student"
-    free = n * float(np.mean([negentropy(sample) for sample in samples]))
+        return max(student_gain(samples[0], weights), 0.0), "student"
+    free = n * float(np.mean([negentropy(sample, weights) for sample in samples]))
     if noise == "free":
         return free, "free"
-    gains = {"gaussian": 0.0, "student": student_gain(samples[0]), "free": free - cost_of("free", n)}
+    gains = {"gaussian": 0.0, "student": student_gain(samples[0], weights), "free": free - cost_of("free", n)}
     best = max(gains, key=lambda name: gains[name])
     return gains[best], best
 
 
-def cost_of(name: str, n: int) -> float:
+def cost_of(name: str, n: float) -> float:
     """Return the nats that a distribution of n residuals must earn before "auto" prefers it to a Gaussian."""
     return {"gaussian": 0.0, "student": 0.5 * math.log(n), "free": free_cost(n)}[name]
 
 
-def free_cost(n: int) -> float:
+def free_cost(n: float) -> float:
     """Return what a free density must earn."""
     return 3.0 * n * negentropy_deviation(n)  # three standard deviations
 
 
-def student_gain(e: Floats) -> float:
+def student_gain(e: Floats, weights: Floats | None = None) -> float:
     """Return the nats that Student's t gains over the Gaussian of the same sample, less what its parameter costs."""
-    return student_fit(e)[0]
+    return student_fit(e, weights)[0]
 
 
-def student_fit(e: Floats) -> tuple[float, float, float]:
+def student_fit(e: Floats, weights: Floats | None = None) -> tuple[float, float, float]:
     """Return the gain of `student_gain`, and degrees of freedom and scale of the likeliest Student's t."""
-    n = e.size
+    n = sum_of(weights, e.size)
     squares = np.square(e)
-    variance = squares.mean()
-    if variance == 0.0 or np.square(squares).mean() <= 3.0 * variance**2:  # lighter tails than the Gaussian's
+    variance = mean_of(squares, weights)
+    if variance == 0.0 or mean_of(np.square(squares), weights) <= 3.0 * variance**2:  # tails lighter than Gaussian
         return 0.0, np.inf, float(np.sqrt(variance))
     gaussian = -0.5 * n * (np.log(2.0 * np.pi * variance) + 1.0)
     scales = np.full(len(DEGREES_OF_FREEDOM), variance)
-    student_scales(squares, np.array(DEGREES_OF_FREEDOM), 20, scales)
+    student_scales(squares, NONE if weights is None else weights, np.array(DEGREES_OF_FREEDOM), 20, scales)
     dof, scale2 = np.array(DEGREES_OF_FREEDOM)[:, np.newaxis], scales[:, np.newaxis]
-    tails = 0.5 * (dof + 1.0) * np.log1p(squares / (dof * scale2)).sum(axis=1, keepdims=True)
+    tails = 0.5 * (dof + 1.0) * times(weights, np.log1p(squares / (dof * scale2))).sum(axis=1, keepdims=True)
     constant = gammaln(0.5 * (dof + 1.0)) - gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof * scale2)
     likelihood = (n * constant - tails)[:, 0]
     best = int(np.argmax(likelihood))
@@ -105,7 +108,7 @@ def student_fit(e: Floats) -> tuple[float, float, float]:
     return gain, DEGREES_OF_FREEDOM[best], float(np.sqrt(scales[best]))
 
 
-def fit_noise(residuals: Floats, name: str) -> Noise:
+def fit_noise(residuals: Floats, name: str, weights: Floats | None = None) -> Noise:
     """Return the noise of a name that standardised residuals are likeliest under.
 
     Parameters
@@ -114,20 +117,23 @@ def fit_noise(residuals: Floats, name: str) -> Noise:
         The residuals.
     name : {"gaussian", "student", "free", "none"}
         The distribution; "none", of what has no density, is Gaussian.
+    weights : ndarray, shape (n,), optional
+        How often each residual counts; by default once.
     """
     if name in ("gaussian", "none") or residuals.size < 3:
         return Gaussian()
-    gain, degrees, scale = student_fit(residuals)
+    gain, degrees, scale = student_fit(residuals, weights)
     student = Student(degrees, scale) if gain > 0.0 else None
     if name == "student":
         return student or Gaussian()
-    return _fit_free(residuals, student or LIGHTEST)
+    return _fit_free(residuals, student or LIGHTEST, weights)
 
 
-def _fit_free(residuals: Floats, reference: Noise) -> Free:
+def _fit_free(residuals: Floats, reference: Noise, weights: Floats | None) -> Free:
     """Return the free density of the penalty of the highest evidence."""
-    n_bins = min(2 * round(math.sqrt(residuals.size)) + 4, MOST_BINS)
-    counts = np.bincount(bins_of(reference, residuals, n_bins), minlength=n_bins).astype(np.float64)
+    n = sum_of(weights, residuals.size)
+    n_bins = min(2 * round(math.sqrt(n)) + 4, MOST_BINS)
+    counts = np.bincount(bins_of(reference, residuals, n_bins), weights, minlength=n_bins).astype(np.float64)
     differences = np.diff(np.eye(n_bins), 2, axis=0)
     products = differences.T @ differences
     bands = np.array([np.append(np.zeros(k), np.diagonal(products, k)) for k in (2, 1, 0)])
@@ -140,7 +146,7 @@ def _fit_free(residuals: Floats, reference: Noise) -> Free:
         evidence += 0.5 * (n_bins - 2) * math.log(penalty)
         best = max(best, (evidence, means), key=lambda pair: pair[0])
     shares = best[1] / best[1].sum()
-    outside = 1.0 / (residuals.size + 1.0)  # a value that no row was near is improbable, not impossible
+    outside = 1.0 / (n + 1.0)  # a value that no row was near is improbable, not impossible
     density = Free(reference, (1.0 - outside) * shares + outside / n_bins)
     values, weights = density.at_places()
     return replace(density, shift=float(weights @ values))

@@ -26,15 +26,16 @@ from scipy.special import log_expit
 from icdh._node_model._kernels import LOG_VARIANCE_LIMIT
 from icdh._node_model._outputs_kernels import LEAST_GAP, LOGISTIC_DEVIATION, ordinal_terms
 from icdh._node_model.law import DiscreteLaw, Law
-from icdh._node_model.scoring import CodedResponse, Terms
+from icdh._node_model.scoring import CodedResponse, Terms, weighted_terms
 from icdh._table.categories import MOST_LABELS
 from icdh._table.kinds import nearest
 from icdh._utils.arrays import Floats, Integers
+from icdh._utils.weighted import sum_of
 
 
-def thresholds(levels: Integers) -> Floats:
+def thresholds(levels: Integers, weights: Floats | None = None) -> Floats:
     """Return the K - 1 thresholds that give the levels 0 ... K - 1 their shares under the logistic distribution."""
-    shares = np.cumsum(np.bincount(levels))[:-1] / levels.size
+    shares = np.cumsum(np.bincount(levels, weights))[:-1] / sum_of(weights, levels.size)
     return np.log(shares / (1.0 - shares)) / LOGISTIC_DEVIATION
 
 
@@ -127,15 +128,16 @@ class OrdinalResponse(CodedResponse):
     ----------
     values : ndarray, shape (n,)
         The values. Only their order counts.
-
+    weights : ndarray, shape (n,), optional
+        How often each observation counts; by default once.
     """
 
     ordered = True
 
-    def __init__(self, values: Floats):
+    def __init__(self, values: Floats, weights: Floats | None = None):
         levels, codes = np.unique(values, return_inverse=True)
-        super().__init__(codes)
-        self._law = LevelLaw(levels, thresholds(codes))
+        super().__init__(codes, weights)
+        self._law = LevelLaw(levels, thresholds(codes, weights))
 
     @property
     def law(self) -> LevelLaw:
@@ -154,4 +156,7 @@ class OrdinalResponse(CodedResponse):
         value = ordinal_terms(mu, u, self.codes, self.law.cuts, pull, curvature)
         if self.rank == 1:
             pull[1] = 0.0
-        return Terms(value, pull, lambda columns: curvature[:, columns])
+        terms = Terms(value, pull, lambda columns: curvature[:, columns])
+        if self.weights is None:
+            return terms
+        return weighted_terms(terms, -self.law.log_density(self.law.levels[self.codes], outputs), self.weights)

@@ -19,6 +19,7 @@ from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
 from icdh._node_model.gain_estimates import evidence_of_squares, orthonormal, with_large_effects
 from icdh._utils.arrays import Floats
+from icdh._utils.weighted import mean_of, of_rows, roots_of, sum_of, times
 
 
 @dataclass(frozen=True)
@@ -58,26 +59,29 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
     if n_rows < min(TUNING.fewest_rows, M):
         return []
     pairs = np.stack(np.triu_indices(N, 1), axis=1)
-    functions = np.stack([_functions_of(families.causes[families.inputs_of([node])]) for node in range(N)])
+    functions = np.stack(
+        [_functions_of(families.causes[families.inputs_of([node])], weights=families.weights) for node in range(N)]
+    )
     is_long = TUNING.rows_for_function * N * k <= M
     of_others = [np.delete(functions, family[0], axis=0) if is_long else None for family, _ in fits]
     rests = [_unexplained(families, *own, alone) for own, alone in zip(fits, of_others, strict=True)]
     outputs = np.repeat(np.arange(N), [len(rest) for rest in rests])
     rows = np.linspace(0, M - 1, n_rows).astype(int)
-    rest = np.concatenate(rests)[:, rows]
-    functions = functions[:, :, rows]
-    counted = np.count_nonzero(rest, axis=1)
+    rest, weights = np.concatenate(rests)[:, rows], of_rows(families.weights, rows)
+    functions, roots, n_all = functions[:, :, rows], roots_of(weights), sum_of(weights, n_rows)
+    counted = times(weights, rest != 0.0).sum(axis=1)
     squares = np.empty((len(pairs), k * k, outputs.size))
     for a in range(N - 1):
         products = (functions[a, :, np.newaxis] * functions[a + 1 :, np.newaxis]).reshape(-1, n_rows)
-        products -= products.mean(axis=1, keepdims=True)
+        products -= mean_of(products, weights)[:, np.newaxis]
+        products = times(roots, products)
         products /= np.maximum(np.sqrt(np.square(products).sum(axis=1, keepdims=True)), np.finfo(float).tiny)
         squares[pairs[:, 0] == a] = np.square(products @ rest.T).reshape(-1, k * k, outputs.size)
-    squares *= n_rows / np.maximum(counted, 1)
+    squares *= n_all / np.maximum(counted, 1)
     found, relative = [], np.ones(k * k)
     for (node, parents), _ in fits:
         first, *others = np.flatnonzero(outputs == node)
-        n = int(counted[first])
+        n = float(counted[first])
         total = float(rest[first] @ rest[first])
         gains = evidence_of_squares(with_large_effects(squares[:, :, first], total, n), relative, n)
         gains += sum(evidence_of_squares(squares[:, :, other], relative, n) for other in others)
@@ -106,7 +110,8 @@ def misfit(families: Families, family: Family, fit: NodeFit) -> float:
         return 0.0
     counted = slice(None) if families.rows is None else families.rows[family[0]]
     causes = [families.causes[families.inputs_of([own])][:, counted] for own in family[1]]
-    return _nats_of_functions(_unexplained(families, family, fit)[:, counted], causes, TUNING.of_a_parent)
+    rest, weights = _unexplained(families, family, fit)[:, counted], families.row_weights(family[0])
+    return _nats_of_functions(rest, causes, TUNING.of_a_parent, weights)
 
 
 def misfit_of_residual(residual: Floats, causes: Sequence[Floats]) -> float:
@@ -125,10 +130,10 @@ def misfit_of_residual(residual: Floats, causes: Sequence[Floats]) -> float:
     return _nats_of_functions(np.clip(scores, -TUNING.most_deviations, TUNING.most_deviations), causes, TUNING.turns)
 
 
-def _nats_of_functions(rest: Floats, causes: Sequence[Floats], k: int) -> float:
+def _nats_of_functions(rest: Floats, causes: Sequence[Floats], k: int, weights: Floats | None = None) -> float:
     """Return the most that k functions of a single cause tell of standardised derivatives, shape (S, n), in nats."""
-    n = rest.shape[1]
-    functions = np.stack([_functions_of(of_cause, k) for of_cause in causes])
+    n, roots = sum_of(weights, rest.shape[1]), roots_of(weights)
+    functions = np.stack([times(roots, _functions_of(of_cause, k, weights)) for of_cause in causes])
     squares = np.square(functions @ rest.T) / n
     relative = 1.0 / np.arange(1, k + 1)
     nats = evidence_of_squares(with_large_effects(squares[:, :, 0], float(rest[0] @ rest[0]), n), relative, n)
@@ -151,31 +156,35 @@ def _unexplained(families: Families, family: Family, fit: NodeFit, alone: Floats
     Returns
     -------
     ndarray, shape (S, n)
-        Zero where rows do not count; of a mean square of one at most, and heavy tails are cut off.
+        Zero where rows do not count, times the roots of the weights; of a mean square of one at most, and heavy tails
+        are cut off.
     """
     x, response = families.data(family)
     hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
     rows = slice(None) if families.rows is None else families.rows[family[0]]
     single = [] if alone is None else [alone.reshape(-1, families.n_observations)[:, rows]]
-    explained = orthonormal(orthonormal(np.vstack([np.ones((1, x.shape[1])), hidden, x, *single])))
+    roots = roots_of(response.weights)
+    explained = orthonormal(orthonormal(times(roots, np.vstack([np.ones((1, x.shape[1])), hidden, x, *single]))))
     left = scores - (scores @ explained.T) @ explained
-    deviations = np.sqrt(np.maximum(np.square(left).mean(axis=1, keepdims=True), 1.0))
+    deviations = np.sqrt(np.maximum(np.square(left).sum(axis=1, keepdims=True) / response.n_counted, 1.0))
+    most = times(roots, np.full(x.shape[1], TUNING.most_deviations))
     rest = np.zeros((len(scores), families.n_observations))
-    rest[:, rows] = np.clip(left / deviations, -TUNING.most_deviations, TUNING.most_deviations)
+    rest[:, rows] = np.clip(left / deviations, -most, most)
     return rest
 
 
-def _functions_of(inputs: Floats, k: int = TUNING.functions) -> Floats:
+def _functions_of(inputs: Floats, k: int = TUNING.functions, weights: Floats | None = None) -> Floats:
     """Return orthogonal functions of a candidate from its network inputs, shape (k, n); zeros where there are fewer."""
-    n = inputs.shape[1]
+    n = sum_of(weights, inputs.shape[1])
     if len(inputs) == 1:
-        _, places, counts = np.unique(inputs[0], return_inverse=True, return_counts=True)
+        places = np.unique(inputs[0], return_inverse=True)[1]
+        counts = np.bincount(places, weights)
         middle = (np.cumsum(counts) - 0.5 * counts) / n  # ranks; equal values share theirs
         inputs = np.cos(np.pi * np.arange(1, k + 1)[:, np.newaxis] * middle[places])
-    basis, sizes = np.linalg.qr(
-        (inputs - inputs.mean(axis=1, keepdims=True)).T
-    )  # in their order: the smooth ones first
+    roots = roots_of(weights)
+    centred = times(roots, inputs - mean_of(inputs, weights)[:, np.newaxis])
+    basis, sizes = np.linalg.qr(centred.T)  # in their order: the smooth ones first
     basis = basis[:, np.abs(np.diag(sizes)) > TUNING.resolved * np.sqrt(n)][:, :k]
-    functions = np.zeros((k, n))
+    functions = np.zeros((k, inputs.shape[1]))
     functions[: basis.shape[1]] = basis.T * np.sqrt(n)
-    return functions
+    return functions if roots is None else functions / roots

@@ -193,7 +193,7 @@ class PointMassResponse(FittedByScoring):
     masses : ndarray of int, shape (n,)
         0 where the value has a density, k where it is the k-th point mass.
     numbers : GaussianResponse
-        The values; those at point masses are not read.
+        The values, and how often each counts; those at point masses are not read.
     values : ndarray, shape (K,)
         The point masses.
     offset, scale : float
@@ -205,8 +205,8 @@ class PointMassResponse(FittedByScoring):
     def __init__(
         self, masses: Integers, numbers: GaussianResponse, values: Floats, offset: float = 0.0, scale: float = 1.0
     ):
-        counts = np.bincount(masses, minlength=len(values) + 1) + HALF_A_COUNT
-        self.masses, self.numbers = masses, numbers
+        self.masses, self.numbers, self.weights = masses, numbers, numbers.weights
+        counts = np.bincount(masses, self.weights, minlength=len(values) + 1) + HALF_A_COUNT
         self._density: Density | None = None
         log_odds = np.log(counts[1:] / counts[0])
         self._law = PointMassLaw(np.asarray(values, dtype=np.float64), log_odds, offset, scale)
@@ -233,6 +233,7 @@ class PointMassResponse(FittedByScoring):
         """Return the response at some observations."""
         part = copy(self)
         part.masses, part.numbers = self.masses[rows], self.numbers.take(rows)
+        part.weights = part.numbers.weights
         part._density = None
         return part
 
@@ -247,8 +248,9 @@ class PointMassResponse(FittedByScoring):
     def terms(self, outputs: Floats) -> Terms:
         """Return the terms of the likelihood by mean, log-variance and log odds."""
         width, n = outputs.shape
-        value, pull, squares = self.numbers.terms(self.masses == 0, outputs)
-        of_parts = label_terms(indicators(self.masses, width - 1), np.ones(n), self.law.eta(outputs))
+        weights = np.ones(n) if self.weights is None else self.weights
+        value, pull, squares = self.numbers.terms(np.where(self.masses == 0, weights, 0.0), outputs)
+        of_parts = label_terms(weights * indicators(self.masses, width - 1), weights, self.law.eta(outputs))
 
         def curvature(columns: slice) -> Floats:
             among_masses = of_parts.curvature(columns)[width - 1 :]
@@ -266,8 +268,8 @@ class PointMassResponse(FittedByScoring):
         theta = np.zeros(self.law.n_weights(0, hidden_units))
         theta[: of_density.size] = of_density
         log_p = self.law.log_parts(np.zeros((self.rank, 1)))
-        counts = np.bincount(self.masses, minlength=len(log_p))
+        counts = np.bincount(self.masses, self.weights, minlength=len(log_p))
         objective -= float(counts @ log_p[:, 0])
         # det (diag(p) - p p^T) of the masses is the product of all probabilities, that of the density among them.
-        odds = (self.rank - 2) * math.log(len(self) * LOGISTIC_DEVIATION**2) + float(log_p.sum())
+        odds = (self.rank - 2) * math.log(self.n_counted * LOGISTIC_DEVIATION**2) + float(log_p.sum())
         return theta, objective, log_determinant + odds

@@ -12,6 +12,7 @@ import numpy as np
 
 from icdh._node_model.law import Law
 from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.weighted import sum_of
 
 if TYPE_CHECKING:
     from icdh._node_model.gaussian import GaussianResponse
@@ -51,9 +52,17 @@ class Response(ABC):
     ----------
     ordered : bool
         Whether its values have an order: one more cause may move them up or down, and more hidden units tell how far.
+    weights : ndarray, shape (n,), or None
+        How often each observation counts, in the likelihood and in all that is told by it; None if once.
     """
 
     ordered: ClassVar[bool]
+    weights: Floats | None = None
+
+    @property
+    def n_counted(self) -> float:
+        """How many observations there are, each as often as it counts."""
+        return sum_of(self.weights, len(self))
 
     @property
     @abstractmethod
@@ -98,7 +107,7 @@ class Response(ABC):
     def standardised_scores(self, x: Floats, theta: Floats, hidden_units: int) -> tuple[Floats, Floats]:
         """Return hidden units (m, n) and the derivatives of the log-likelihood by the outputs (o, n).
 
-        Each derivative is divided by its standard deviation under the model.
+        Each derivative is divided by its standard deviation under the model, and multiplied by the root of the weight.
         """
 
     def residual_series(self, x: Floats, theta: Floats, hidden_units: int) -> Floats:

@@ -15,6 +15,7 @@ from icdh._node_model.response import Minimiser, Response
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.damping import FIRST_DAMPING, LARGEST_DAMPING, next_damping, small_steps
 from icdh._utils.jit import ROWS
+from icdh._utils.weighted import of_rows
 
 Coded = TypeVar("Coded", bound="CodedResponse")  # typing.Self of Python 3.11
 
@@ -81,6 +82,15 @@ class Terms(NamedTuple):
     curvature: Callable[[slice], Floats]
 
 
+def weighted_terms(terms: Terms, surprise: Floats, weights: Floats) -> Terms:
+    """Return terms of which each row counts as often as its weight says, given -log P of every row, shape (n,)."""
+    return Terms(
+        float(weights @ surprise),
+        weights * terms.pull,
+        lambda columns: weights[columns] * terms.curvature(columns),
+    )
+
+
 class Objective:
     """F of a response given its parents.
 
@@ -99,7 +109,7 @@ class Objective:
 
     Attributes
     ----------
-    n_observations : int
+    n_observations : float
         n.
     free : int
         How many weights are free: the first ones of theta.
@@ -117,7 +127,7 @@ class Objective:
     ):
         self.x, self.units, self.terms = np.ascontiguousarray(x), hidden_units, terms
         self.counts = np.ones(x.shape[1]) if counts is None else counts
-        self.law, self.n_observations, self.rank = response.law, len(response), response.rank
+        self.law, self.n_observations, self.rank = response.law, response.n_counted, response.rank
         self.layout = self.law.layout(len(x), hidden_units)
         self.free = self.law.layers(len(x), hidden_units)[-1].stop
         # After an update of the prior a fit starts where the one before ended.
@@ -167,7 +177,7 @@ class FittedByScoring(Response):
 
     def objective(self, x: Floats, hidden_units: int) -> Objective:
         """Return F given these parents, of shape (p, n)."""
-        return Objective(self, x, hidden_units, self.terms)
+        return Objective(self, x, hidden_units, self.terms, self.weights)
 
     def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
         """Return what minimises F; its argument ``freeze`` is ignored."""
@@ -189,10 +199,12 @@ class CodedResponse(FittedByScoring):
     ----------
     codes : ndarray of int, shape (n,)
         Which of its values every observation is.
+    weights : ndarray, shape (n,), optional
+        How often each observation counts; by default once.
     """
 
-    def __init__(self, codes: Integers):
-        self._codes = codes
+    def __init__(self, codes: Integers, weights: Floats | None = None):
+        self._codes, self.weights = codes, weights
 
     def __len__(self) -> int:
         return self._codes.size
@@ -207,15 +219,15 @@ class CodedResponse(FittedByScoring):
         """None: every value has a probability."""
         return None
 
-    def observed_as(self: Coded, codes: Integers) -> Coded:
+    def observed_as(self: Coded, codes: Integers, weights: Floats | None = None) -> Coded:
         """Return the response of the same law at other observations."""
         other = copy(self)
-        other._codes = codes
+        other._codes, other.weights = codes, weights
         return other
 
     def take(self: Coded, rows: Mask | Integers) -> Coded:
         """Return the response at some observations."""
-        return self.observed_as(self._codes[rows])
+        return self.observed_as(self._codes[rows], of_rows(self.weights, rows))
 
     def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the model without parents."""

@@ -39,6 +39,7 @@ from icdh._node_model._linear_kernels import fill_linear_gains
 from icdh._node_model.families import Families
 from icdh._node_model.gaussian import LEAST_ROWS
 from icdh._utils.arrays import Floats, Integers
+from icdh._utils.weighted import deviation_of, mean_of, sum_of, times
 
 MOST_DEVIATIONS = 4.0  # values beyond are held there: third and fourth moments of heavy tails are a few rows
 LEAST_APART = 1e-4  # share of the variance of two variables' difference below which neither tells anything
@@ -136,21 +137,24 @@ class TableGains:
         cells = labels * size + codes
         if self.families.rows is not None:
             cells = cells[self.families.rows[node]]
-        counts = np.bincount(cells, minlength=count * size).reshape(count, size)
+        counts = np.bincount(cells, self.families.row_weights(node), minlength=count * size).reshape(count, size)
         groups = counts.sum(axis=1)
         seen = groups > 0
         each = TUNING.worth / possible
-        return float(self._rises(each)[groups[seen]].sum() - self._rises(each / size)[counts[seen]].sum())
+        return float(self._rises(each, groups[seen]).sum() - self._rises(each / size, counts[seen]).sum())
 
-    def _rises(self, start: float) -> Floats:
-        """Return log Gamma(start + k) - log Gamma(start) for every possible count k."""
+    def _rises(self, start: float, counts: Floats | Integers) -> Floats:
+        """Return log Gamma(start + k) - log Gamma(start) for counts k."""
+        if self.families.weights is not None:
+            rises: Floats = gammaln(counts + start) - gammaln(start)
+            return rises
         if start not in self._log_gamma:
-            counts = np.arange(self.families.n_observations + 1)
-            self._log_gamma[start] = gammaln(counts + start) - gammaln(start)
-        return self._log_gamma[start]
+            possible = np.arange(self.families.n_observations + 1)
+            self._log_gamma[start] = gammaln(possible + start) - gammaln(start)
+        return self._log_gamma[start][np.asarray(counts, dtype=np.int64)]
 
 
-def lingam_order(x: Floats, before_each: Callable[[], None] = lambda: None) -> list[int]:
+def lingam_order(x: Floats, before_each: Callable[[], None] = lambda: None, weights: Floats | None = None) -> list[int]:
     """Return the variables, causes first.
 
     Parameters
@@ -159,36 +163,42 @@ def lingam_order(x: Floats, before_each: Callable[[], None] = lambda: None) -> l
         The variables, standardised, one a row.
     before_each : callable
         Called before each variable is chosen; what it raises ends the call.
+    weights : ndarray, shape (n,), optional
+        How often each observation counts; by default once.
     """
     left: Floats = np.clip(x, -MOST_DEVIATIONS, MOST_DEVIATIONS)
     order: list[int] = []
     places = list(range(len(x)))
     while len(places) > 1:
         before_each()
-        left = _standardised(left)
-        lead = _lead(left)
+        left = _standardised(left, weights)
+        lead = _lead(left, weights)
         first = int(np.argmin(np.square(np.minimum(lead, 0.0)).sum(axis=1)))
         order.append(places.pop(first))
         cause, left = left[first], np.delete(left, first, axis=0)
-        left = left - np.outer(left @ cause / cause.size, cause)
+        slopes: Floats = left @ times(weights, cause) / sum_of(weights, cause.size)
+        left = left - slopes[:, np.newaxis] * cause
     return order + places
 
 
-def _standardised(x: Floats) -> Floats:
-    centred = x - x.mean(axis=1, keepdims=True)
-    standardised: Floats = centred / np.maximum(centred.std(axis=1, keepdims=True), np.finfo(float).tiny)
-    return standardised
+def _standardised(x: Floats, weights: Floats | None = None) -> Floats:
+    centred = x - mean_of(x, weights)[:, np.newaxis]
+    return centred / np.maximum(deviation_of(centred, weights), np.finfo(float).tiny)[:, np.newaxis]
 
 
 def _negentropy(third: Floats, fourth: Floats) -> Floats:
     return third**2 / 12 + (fourth - 3.0) ** 2 / 48
 
 
-def _lead(x: Floats) -> Floats:
+def _lead(x: Floats, weights: Floats | None = None) -> Floats:
     """Return by how much the data favour i before j, nats an observation, shape (N, N); antisymmetric."""
-    n, square = x.shape[1], x**2
-    r = x @ x.T / n
-    m21, m22, m31 = square @ x.T / n, square @ square.T / n, (square * x) @ x.T / n  # E x^2 y, E x^2 y^2, E x^3 y
+    n, square = sum_of(weights, x.shape[1]), x**2
+    r, of_square = times(weights, x) @ x.T / n, times(weights, square)
+    m21, m22, m31 = (
+        of_square @ x.T / n,
+        of_square @ square.T / n,
+        (of_square * x) @ x.T / n,
+    )  # E x^2 y, E x^2 y^2, E x^3 y
     third, fourth = np.diag(m21), np.diag(m22)
     rest = np.maximum(1.0 - r**2, LEAST_APART)
     # of y - r x, where x is the row and y the column
@@ -205,7 +215,7 @@ class Moments(NamedTuple):
     causes: Floats
     with_response: Floats
     variance: float
-    n: int
+    n: float
     price: Floats
     most: int
 
@@ -255,11 +265,13 @@ class LinearGains:
             if response is None:
                 raise TypeError(f"variable {node} has no linear model")
             x = families.causes if families.rows is None else families.causes[:, families.rows[node]]
-            values, n = response.centre - response.centre.mean(), x.shape[1]
-            shared = self._shared
+            n, weights = response.n_counted, response.weights
+            values, shared = response.centre - mean_of(response.centre, weights), self._shared
             if families.rows is not None or shared is None:  # threads may ask for several nodes at once
-                shared = self._shared = np.cov(x, bias=True).reshape(len(x), len(x)) + RIDGE * np.eye(len(x))
-            variance = float(np.square(values).mean() + response.spread.mean())
+                covariances = np.cov(x, bias=True, aweights=weights).reshape(len(x), len(x))
+                shared = self._shared = covariances + RIDGE * np.eye(len(x))
+            variance = float(mean_of(np.square(values), weights) + mean_of(response.spread, weights))
             price = 0.5 * math.log(n) + np.repeat(families.edge_penalty[:, node], families.widths)
-            self._moments[node] = Moments(shared, x @ values / n, variance, n, price, n // LEAST_ROWS - 2)
+            with_response = x @ times(weights, values) / n
+            self._moments[node] = Moments(shared, with_response, variance, float(n), price, int(n) // LEAST_ROWS - 2)
         return self._moments[node]

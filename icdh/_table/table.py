@@ -21,6 +21,7 @@ from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._utils.checks import Choice
 from icdh._utils.labels import counted, plural, variable_index
+from icdh._utils.weighted import of_rows, sum_of, times
 from icdh.exceptions import DataWarning, option, warn
 
 SCALINGS = ("none", "center", "standardize")
@@ -52,6 +53,10 @@ class Table:
         Which observations depend on one another, by the user's word; None if none do.
     declared : dict of int to str, or None
         The kinds of columns, by position, that the user named; None where kinds do not matter.
+    weights : ndarray, shape (M,), or None
+        Sampling weights, all of them positive; None if all observations count alike.
+    weighting : str
+        What weights the user gave, "sampling" or "frequency"; empty if none.
     """
 
     values: Floats
@@ -62,6 +67,8 @@ class Table:
     imputed: Mask | None = None
     related: RelatedRows | None = None
     declared: dict[int, str] | None = None
+    weights: Floats | None = None
+    weighting: str = ""
 
     @classmethod
     def of(
@@ -135,7 +142,24 @@ class Table:
         imputed = None if self.imputed is None else self.imputed[:, rows]
         related = None if self.related is None else self.related.of_rows(rows)
         values = np.ascontiguousarray(self.values[:, rows])
-        return replace(self, values=values, imputed=imputed, related=related)
+        return replace(self, values=values, imputed=imputed, related=related, weights=of_rows(self.weights, rows))
+
+    @property
+    def effective_weights(self) -> Floats | None:
+        """The weights, scaled so that their sum is Kish's effective number of rows; None if all are equal.
+
+        Neither their unit nor the order of the rows changes a bit: they are rounded to single precision.
+        """
+        if self.weights is None or np.ptp(self.weights) == 0.0:
+            return None
+        shares = (self.weights / self.weights.max()).tolist()
+        scale = math.fsum(shares) / math.fsum(share * share for share in shares)
+        return (scale * np.array(shares)).astype(np.float32).astype(float)
+
+    @property
+    def n_effective(self) -> float:
+        """Kish's effective number of rows, (sum w)^2 / sum w^2."""
+        return float(sum_of(self.effective_weights, self.n_observations))
 
     @cached_property
     def varying(self) -> Mask:
@@ -388,7 +412,8 @@ class Scaling:
                 raise ValueError(f"column {name!r} holds {values} above {limit:.0e}; divide it by its spread")
         peak = np.where(largest > 0.0, largest, 1.0)
         shares = table.values / peak[:, np.newaxis]
-        average, deviation = np.transpose([mean_and_deviation(column) for column in shares])
+        weights = table.effective_weights
+        average, deviation = np.transpose([mean_and_deviation(column, weights) for column in shares])
         mean = np.where(table.varying, average * peak, table.values[:, 0])
         offset = np.where(table.varying & (how == "none"), 0.0, mean)
         spread = deviation * peak
@@ -454,10 +479,12 @@ def rows_by_content(keys: Sequence[Floats]) -> Integers:
     return np.random.default_rng(0).permutation(order)
 
 
-def mean_and_deviation(column: Floats) -> tuple[float, float]:
+def mean_and_deviation(column: Floats, weights: Floats | None = None) -> tuple[float, float]:
     """Return mean and standard deviation of a column, shape (M,), by sums without rounding.
 
-    Neither the order of the rows nor the sign of the column changes a bit of them.
+    Neither the order of the rows nor the sign of the column changes a bit of them. ``weights`` (M,) say how often each
+    observation counts.
     """
-    mean = math.fsum(column.tolist()) / column.size
-    return mean, math.sqrt(math.fsum(np.square(column - mean).tolist()) / column.size)
+    n = column.size if weights is None else math.fsum(weights.tolist())
+    mean = math.fsum(times(weights, column).tolist()) / n
+    return mean, math.sqrt(math.fsum(times(weights, np.square(column - mean)).tolist()) / n)

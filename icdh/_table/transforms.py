@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from icdh._utils.arrays import Floats, Mask
+from icdh._utils.weighted import deviation_of, mean_of
 
 TRANSFORMS = ("none", "log", "yeo-johnson")
 LEAST_LOG = 1e-3  # of the parameter: the logarithm of less is that of so much
@@ -101,9 +102,9 @@ class Transform:
         low, high = np.maximum(np.exp(self._inner_log_slope(ends)), LEAST_SLOPE * steps).tolist()
         return low, high
 
-    def log_density_gain(self, x: Floats) -> float:
+    def log_density_gain(self, x: Floats, weights: Floats | None = None) -> float:
         """Return mean log z' - log sd z: the gain in Gaussian log-likelihood, in nats per observation."""
-        return float(self.log_slope(x).mean() - np.log(self.apply(x).std()))
+        return float(mean_of(self.log_slope(x), weights) - np.log(deviation_of(self.apply(x), weights)))
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def normal_scores(x: Floats) -> Floats:
     return scores
 
 
-def fit_transform(kind: str, x: Floats, low: float | None = None) -> Transform:
+def fit_transform(kind: str, x: Floats, low: float | None = None, weights: Floats | None = None) -> Transform:
     """Fit the parameter of a transform to a standardised column.
 
     Parameters
@@ -178,21 +179,26 @@ def fit_transform(kind: str, x: Floats, low: float | None = None) -> Transform:
         The column, not constant.
     low : float, optional
         For "log": the smallest value expected; by default that of the column.
+    weights : ndarray, shape (n,), optional
+        How often each value counts; by default once.
     """
     if kind == "none":
         return Transform()
     high = float(x.max())
     if kind == "yeo-johnson":
-        return _best(lambda power: Transform(kind, power, float(x.min()), high), x, (-3.0, 5.0))
+        return _best(lambda power: Transform(kind, power, float(x.min()), high), x, weights, (-3.0, 5.0))
     low = float(x.min()) if low is None else low
-    return _best(lambda shift: Transform(kind, math.exp(shift), low, high), x, (math.log(1e-3), math.log(1e3)))
+    bounds = math.log(1e-3), math.log(1e3)
+    return _best(lambda shift: Transform(kind, math.exp(shift), low, high), x, weights, bounds)
 
 
-def _best(transform: Callable[[float], Transform], x: Floats, bounds: tuple[float, float]) -> Transform:
+def _best(
+    transform: Callable[[float], Transform], x: Floats, weights: Floats | None, bounds: tuple[float, float]
+) -> Transform:
     """Return the transform of a number within bounds that gains most on a column."""
     from scipy.optimize import minimize_scalar
 
-    optimum: Any = minimize_scalar(lambda at: -transform(at).log_density_gain(x), bounds=bounds)
+    optimum: Any = minimize_scalar(lambda at: -transform(at).log_density_gain(x, weights), bounds=bounds)
     return transform(float(optimum.x))
 
 

@@ -1,8 +1,11 @@
 """The Gaussian density by which every model of the package scores its residuals."""
 
+from functools import partial
+
 import numpy as np
 
 from icdh._utils.arrays import Floats, Mask
+from icdh._utils.weighted import mean_of
 
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 
@@ -24,7 +27,7 @@ def pointwise_nll(values: Floats, mean: Floats, scale: Floats) -> Floats:
     return nats
 
 
-def mean_of_counted(nats: Floats, rows: Mask | None) -> float:
+def mean_of_counted(nats: Floats, rows: Mask | None, weights: Floats | None = None) -> float:
     """Return the mean of nats over all observations, where those that do not count have zero.
 
     Parameters
@@ -33,11 +36,15 @@ def mean_of_counted(nats: Floats, rows: Mask | None) -> float:
         What each says.
     rows : ndarray of bool, shape (M,), or None
         Those that count; None counts all.
+    weights : ndarray, shape (M,), optional
+        How much each counts in the mean; by default all alike.
     """
-    return float(np.mean(nats if rows is None else np.where(rows, nats, 0.0)))
+    return float(mean_of(nats if rows is None else np.where(rows, nats, 0.0), weights))
 
 
-def node_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None = None) -> float:
+def node_nll(
+    values: Floats, mean: Floats, scale: Floats, rows: Mask | None = None, weights: Floats | None = None
+) -> float:
     """Return the negative log-likelihood of one variable in nats, mean over observations.
 
     Parameters
@@ -46,11 +53,15 @@ def node_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None = No
         See `pointwise_nll`.
     rows : ndarray of bool, shape (M,), optional
         The observations that count; by default all.
+    weights : ndarray, shape (M,), optional
+        How much each counts in the mean; by default all alike.
     """
-    return mean_of_counted(pointwise_nll(values, mean, scale), rows)
+    return mean_of_counted(pointwise_nll(values, mean, scale), rows, weights)
 
 
-def gaussian_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None = None) -> float:
+def gaussian_nll(
+    values: Floats, mean: Floats, scale: Floats, rows: Mask | None = None, weights: Floats | None = None
+) -> float:
     """Return the negative log-likelihood, in nats: mean over observations, sum over variables.
 
     Parameters
@@ -59,6 +70,8 @@ def gaussian_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None 
         Observations of N variables, the means and the standard deviations of their distributions.
     rows : ndarray of bool, shape (N, M), optional
         The observations that count for each variable; by default all.
+    weights : ndarray, shape (M,), optional
+        How much each observation counts in the mean; by default all alike.
 
     Returns
     -------
@@ -66,4 +79,4 @@ def gaussian_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None 
         (1/M) sum over n, m of log(sigma sqrt(2 pi)) + (x - mu)^2 / (2 sigma^2).
     """
     counts = [None] * len(values) if rows is None else rows  # one by one: long tables need little more memory
-    return float(sum(map(node_nll, values, mean, scale, counts)))
+    return float(sum(map(partial(node_nll, weights=weights), values, mean, scale, counts)))

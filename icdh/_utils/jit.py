@@ -92,6 +92,15 @@ def empty_block(size: int) -> Floats:
     return block
 
 
+@kernel(fastmath=CONTRACT)
+def multiply_by_roots(weights: Floats, first: int, rows: int, block: Floats) -> None:
+    """Multiply the rows of a block by the roots of the weights of its observations, if there are any weights."""
+    for i in range(block.shape[0] if weights.size else 0):
+        row = block[i]
+        for r in range(rows):
+            row[r] *= math.sqrt(weights[first + r])
+
+
 @kernel(fastmath=REASSOCIATE, inline="always")
 def _add_tile(a: Floats, i: int, b: Floats, j: int, rows: int, product: Floats) -> None:
     """Add two by four entries of a @ b.T, of the first ``rows`` columns, to ``product``: they share their loads."""

@@ -166,6 +166,8 @@ class Input(NamedTuple):
         The group of every row.
     sequence : bool
         Whether rows depend on those before them.
+    weights : dict of str to object
+        How much rows count, as arguments of the functions of the library that take it; empty if all count alike.
     units : dict of str to list of str
         The units of every row that rows are compared within, by column.
     truth : ndarray or None
@@ -180,6 +182,7 @@ class Input(NamedTuple):
     interventions: Interventions | None = None
     groups: list[str] | None = None
     sequence: bool = False
+    weights: Mapping[str, Any] = MappingProxyType({})
     units: Mapping[str, Any] = MappingProxyType({})
     truth: Floats | None = None
     missing_values: Mapping[str | None, Sequence[str]] | None = None
@@ -188,7 +191,8 @@ class Input(NamedTuple):
     @property
     def relations(self) -> dict[str, Any]:
         """What is known of the rows, as arguments of the functions of the library that take it."""
-        return {"interventions": self.interventions, "groups": self.groups, "sequence": self.sequence}
+        of_rows = {"interventions": self.interventions, "groups": self.groups, "sequence": self.sequence}
+        return {**of_rows, **self.weights}
 
     def complete(self) -> "Input":
         """Return the rows without gaps."""
@@ -232,13 +236,15 @@ def read_input(command: Command, model: StructuralModel | None = None) -> Input:
     form = {name: getattr(command, name) for name in Options._fields if hasattr(command, name)}
     form |= {"drop": drop, "gaps": command.missing != "error", "categorical": categorical}
     form["columns"] = [column for column in columns if column not in drop] if columns else None
+    if command.weights is not None and form["columns"]:
+        form["columns"] = list(dict.fromkeys([*form["columns"], command.weights]))
     with Progress("", shown=False if command.quiet else None, doing=f"reading {command.data}"):
         try:
             (values, names), cells = read_with_labels(source(command.data), list(labels.values()), **form)
         except UnreadableTableError as error:
             remedy = _remedy(command, error.options or {})
             raise ValueError(f"{error.problems}{_units(command, error)}{remedy}") from None
-    table = LabelledTable(values, names or default_names(values.shape[1]))
+    table, weights = _weights(LabelledTable(values, names or default_names(values.shape[1])), command)
     for name, _ in command.kinds:
         if name in drop or (columns and name not in columns):
             raise ValueError(f"--kinds names {name!r}, which --drop or --columns leaves out; read it, or give no kind")
@@ -251,7 +257,29 @@ def read_input(command: Command, model: StructuralModel | None = None) -> Input:
     codes = command.missing_values  # the estimator knows no numbers of columns that are not read
     codes = codes and {name: codes[name] for name in (None, *table.names) if name in codes}
     groups = labels_of.get("group_column")
-    return Input(table, interventions, groups, command.sequence, units, missing_values=codes, changes=changes)
+    return Input(table, interventions, groups, command.sequence, weights, units, missing_values=codes, changes=changes)
+
+
+def _weights(table: LabelledTable, command: Command) -> tuple[LabelledTable, dict[str, Any]]:
+    """Return a table without the column of its weights, and these as arguments of a fit."""
+    if command.weights is None:
+        return table, {}
+    at, column = variable_index(command.weights, table.names, "sample_weight"), f"column {command.weights!r}"
+    cells = table.values[:, at].tolist()
+    if text := [cell for cell in cells if isinstance(cell, str)]:
+        raise ValueError(
+            f"{column} of --weights holds text such as {text[0]!r}; weights are numbers: name another column"
+        )
+    weights = np.array(cells, dtype=float)
+    if command.missing == "drop":
+        weights[np.isnan(weights)] = 0.0
+    if (strange := ~(weights >= 0.0)).any():
+        row = int(np.argmax(strange))
+        found = "is empty" if np.isnan(weights[row]) else f"holds the negative number {weights[row]:g}"
+        raise ValueError(f"{column} of --weights {found} in row {row + 1}; correct the cell, or delete the row")
+    values, names = np.delete(table.values, at, axis=1), [*table.names[:at], *table.names[at + 1 :]]
+    how = "frequency" if command.frequency else "sampling"
+    return LabelledTable(values, names), {"sample_weight": weights, "weights": how}
 
 
 def _changes(table: LabelledTable, drop: Sequence[str], command: Command) -> list[str]:
@@ -315,6 +343,10 @@ def _check(command: Command) -> None:
         raise ValueError("--condition-column is about a file; the conditions of a data set of the package are known")
     if command.group_column is not None and command.dataset:
         raise ValueError("--group-column is about a file; the rows of a data set of the package have no groups")
+    if command.weights is not None and (command.dataset or command.model):
+        raise ValueError("--weights is about a file to learn from; leave it out")
+    if command.weights in command.drop or (command.frequency and command.weights is None):
+        raise ValueError("--weights must name a column that --drop keeps, and --frequency goes with it")
     if (command.group_column is not None or command.sequence) and command.method == "icdh":
         raise ValueError("--group-column and --sequence need the evidence that --method search weighs; leave them out")
 

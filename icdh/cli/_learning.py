@@ -107,7 +107,10 @@ def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> str:
     """Return a line about the rows that strengths are counted in, if not in all as they are."""
     from icdh._estimators.graph_search import SIZES
 
-    n_rows = model.model_.about.get("n_observations", 0)
+    about = model.model_.about
+    n_rows = about.get("n_observations", 0)
+    if about.get("weights") == "sampling":
+        return f"rows have weights: effective sample size {about.get('n_effective', 0.0):.0f} of {n_rows}"
     if not records or not isinstance(model, HNMSearch):
         return ""
     found = model.found_graph()

@@ -20,6 +20,7 @@ OTHER_NAMES = {  # arguments of the library that are called otherwise where they
     "n_jobs": "jobs",
     "delimiter": "sep",
     "groups": "group-column",
+    "sample_weight": "weights",
     "missing_values": "na",
     "n_resamples": "bootstrap",
     "n_samples": "rows",
@@ -199,6 +200,8 @@ class Command:
     kinds: Sequence[tuple[str, str]] = ()
     group_column: str | None = None
     sequence: bool = False
+    weights: str | None = None
+    frequency: bool = False
     within: Sequence[str] = ()
     condition_column: str | None = None
     targets: str | None = None
@@ -331,6 +334,15 @@ class Relations:
         "NAME", "column of groups of dependent rows (visits of a person); it is no variable"
     )
     sequence: bool = flag("rows depend on those before them; with --group-column, on those of their group")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """How much rows count."""
+
+    title: ClassVar[str] = ""
+    weights: str | None = text("NAME", "column of how much each row counts (survey weights); it is no variable")
+    frequency: bool = flag("--weights are counts: a row stands for so many equal rows")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -499,7 +511,7 @@ class UncertaintyOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learning(TableOptions, Experiments, EstimatorOptions, KnowledgeOptions, Command):
+class Learning(TableOptions, Weights, Experiments, EstimatorOptions, KnowledgeOptions, Command):
     """A command that learns a graph from a table."""
 
 

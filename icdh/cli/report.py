@@ -12,6 +12,8 @@ from icdh.cli._input import Input, check_files, loaded, read_input, succeeds
 from icdh.cli._messages import BAD_INPUT, with_warnings
 from icdh.exceptions import import_extra
 
+NOT_CHECKED = "residuals were not checked: the tests count every row once, and these rows have weights"
+
 
 def check_page_path(path: str) -> None:
     """Raise MissingExtraError if a page cannot be made."""
@@ -25,12 +27,12 @@ def write_page(
     """Write the page of a model, checked on the rows without gaps."""
     from icdh.diagnostics.check import check
 
-    complete = rows.complete()
+    complete, unchecked = rows.complete(), [NOT_CHECKED] if model.about.get("weights") else []
     model.report(
         path,
         complete.table,
-        check=check(model, complete.table, **complete.relations),
-        notes=[*notes, *rows.changes],
+        check=None if unchecked else check(model, complete.table, **complete.relations),
+        notes=[*notes, *unchecked, *rows.changes],
         command=shlex.join(["icdh", *sys.argv[1:]]),
         title=f"Causal graph of {name}" if (name := command.table_name) else "",
     )

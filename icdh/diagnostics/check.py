@@ -19,7 +19,7 @@ from icdh.diagnostics.independence import NodeTest, node_tests
 from icdh.diagnostics.residuals import Residual, residuals_of
 from icdh.diagnostics.result import LEAST_SEEN, LEVEL, ModelCheck, NodeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals, track_record
-from icdh.exceptions import NotFittedError
+from icdh.exceptions import ArgumentValueError, NotFittedError
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.losses import with_losses
 
@@ -76,7 +76,8 @@ def check(
     NotFittedError
         Before ``fit``.
     ValueError, TypeError
-        If the model is none, X does not have its columns or holds gaps, or another argument is not what it should be.
+        If the model is none, or was fitted with ``sample_weight``; if X does not have its columns or holds gaps, or
+        another argument is not what it should be.
 
     Examples
     --------
@@ -93,6 +94,12 @@ def check(
     [('x0', 'x1')]
     """
     fitted = _fitted(model)
+    if fitted.about.get("weights"):
+        raise ArgumentValueError(
+            "model",
+            "was fitted with sample_weight, and the tests of a check count every row once; fit the rows that frequency "
+            "weights stand for, repeated",
+        )
     X, labels = without_groups(X, groups)
     table = with_relations(fitted.columns.as_table(X), labels, sequence)
     settled = None

@@ -19,7 +19,17 @@ import numpy as np
 
 from icdh._network_kernels import activate, add_products, bend_of, slope_of, weighed_slope_of
 from icdh._utils.arrays import Floats, Integers
-from icdh._utils.jit import CONTRACT, REASSOCIATE, ROWS, add_gram, cholesky_in_place, cholesky_solve, kernel, padded
+from icdh._utils.jit import (
+    CONTRACT,
+    REASSOCIATE,
+    ROWS,
+    add_gram,
+    cholesky_in_place,
+    cholesky_solve,
+    kernel,
+    multiply_by_roots,
+    padded,
+)
 
 
 @kernel(fastmath=CONTRACT)
@@ -184,7 +194,7 @@ def mean_hessian(
 
 @kernel(fastmath=REASSOCIATE)
 def _scale_block(
-    s: Floats, residual: Floats, theta: Floats, start: int, rows: int, jacobian: Floats, root: Floats
+    s: Floats, residual: Floats, weights: Floats, theta: Floats, start: int, rows: int, jacobian: Floats, root: Floats
 ) -> float:
     """Set one block of sqrt(2) / sigma dsigma/dtheta, and a further row (1 - r^2 / sigma^2) / sqrt(2); return its loss.
 
@@ -203,10 +213,13 @@ def _scale_block(
         sigma[m] = (sigma[m] if is_alive else 0.0) + floor
         root[m] = math.sqrt(2.0) / sigma[m] if is_alive else 0.0
     loss = 0.0
-    # Nothing is stored in this loop: else the order of the sum would depend on where the arrays are in memory.
-    for m in range(rows):
+    # Nothing is stored in these loops: else the order of the sum would depend on where the arrays are in memory.
+    for m in range(rows if weights.size == 0 else 0):
         e = r[m] / sigma[m]
         loss += math.log(sigma[m]) + 0.5 * e * e
+    for m in range(rows if weights.size else 0):
+        e = r[m] / sigma[m]
+        loss += weights[start + m] * (math.log(sigma[m]) + 0.5 * e * e)
     for m in range(rows):
         e = r[m] / sigma[m]
         last[m] = math.sqrt(0.5) * (1.0 - e * e)
@@ -219,10 +232,11 @@ def _scale_block(
 
 
 @kernel()
-def scale_objective(s: Floats, residual: Floats, theta: Floats) -> tuple[float, Floats, Floats]:
+def scale_objective(s: Floats, residual: Floats, weights: Floats, theta: Floats) -> tuple[float, Floats, Floats]:
     """Return L at theta, without its constant, its gradient (m1 + 1,) and Fisher's information (m1 + 1, m1 + 1).
 
-    ``s`` (m1, M) are the hidden activations of a node, ``residual`` (M,) its residuals, of root mean square one.
+    ``s`` (m1, M) are the hidden activations of a node, ``residual`` (M,) its residuals, of root mean square one, and
+    ``weights`` (M,), of mean one, how often each counts; empty if once.
     """
     observations, size = residual.size, theta.size
     gradient, fisher = np.empty(size), np.empty((size, size))
@@ -231,7 +245,8 @@ def scale_objective(s: Floats, residual: Floats, theta: Floats) -> tuple[float, 
     loss = 0.0
     for start in range(0, observations, ROWS):
         rows = min(ROWS, observations - start)
-        loss += _scale_block(s, residual, theta, start, rows, jacobian, root)
+        loss += _scale_block(s, residual, weights, theta, start, rows, jacobian, root)
+        multiply_by_roots(weights, start, rows, jacobian)
         add_gram(jacobian, rows, gram)
     for i in range(size):
         gradient[i] = gram[i, size] / observations

@@ -202,7 +202,7 @@ class FamilyFitter:
     @cached_property
     def _in_the_mean(self) -> Problem:
         """The problem with penalties in nats an observation."""
-        l1, l2 = (self.unit * penalty / self.problem.values.shape[1] for penalty in (self.problem.l1, self.problem.l2))
+        l1, l2 = (self.unit * penalty / self.problem.n_counted for penalty in (self.problem.l1, self.problem.l2))
         return replace(self.problem, l1=l1, l2=l2)
 
     def _with_scale(
@@ -211,10 +211,11 @@ class FamilyFitter:
         """Return the family after a Phase I that follows these hidden weights, and its scale at every observation."""
         child, units, means = objective.child, hidden.shape[1], objective.evaluate(hidden)
         s, mean = means.s[:units], means.w2 @ means.s
-        values, rows = self.problem.values[child], self.problem.rows_of(child)
-        w3, w3_bias = fit_scale(s, values - mean, w3, w3_bias, noise, rows)
+        values, rows, weights = self.problem.values[child], self.problem.rows_of(child), self.problem.weights
+        w3, w3_bias = fit_scale(s, values - mean, w3, w3_bias, noise, rows, weights)
         scale: Floats = np.maximum(w3 @ s, 0.0) + np.exp(w3_bias)
-        nats, edges = values.size * node_nll(values, mean, scale, rows), hidden[: len(hidden) - self.problem.bias]
+        nats = self.problem.n_counted * node_nll(values, mean, scale, rows, weights)
+        edges = hidden[: len(hidden) - self.problem.bias]
         lasso = np.abs(hidden[objective.is_free]).sum()
         squares = np.vdot(edges, edges) + np.vdot(means.w2[:units], means.w2[:units])
         penalties = self.unit * (self.problem.l1 * lasso + 0.5 * self.problem.l2 * squares)

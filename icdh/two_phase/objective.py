@@ -27,6 +27,7 @@ from icdh._utils.arrays import Floats, Integers, Mask, TableLike
 from icdh._utils.checks import Choice, Flag, Number
 from icdh._utils.clock import Clock
 from icdh._utils.labels import default_names
+from icdh._utils.weighted import of_rows, roots_of, sum_of, times
 from icdh.acyclicity import Acyclicity, trace_exponential
 from icdh.knowledge import EdgeRules, Knowledge
 from icdh.network import NOISE, Weights, features_of, node_inputs
@@ -53,6 +54,8 @@ class Problem:
         Whether hidden units and means get intercepts.
     rows : ndarray of bool, shape (N, M), optional
         The observations that count for the distribution of each variable; by default all.
+    weights : ndarray, shape (M,), optional
+        How often each observation counts; by default once.
     clock : Clock
         Ends fits, by raising OutOfTime.
     acyclicity : Acyclicity
@@ -66,6 +69,7 @@ class Problem:
     noise: str = "heteroscedastic"
     bias: bool = False
     rows: Mask | None = None
+    weights: Floats | None = None
     clock: Clock = field(default_factory=Clock)
     acyclicity: Acyclicity = field(default_factory=lambda: trace_exponential)
 
@@ -113,6 +117,11 @@ class Problem:
         """The observations as the kernels read them, shape (N or N + 1, M): intercepts add a last row of ones."""
         return features_of(self.values, self.bias)
 
+    @property
+    def n_counted(self) -> float:
+        """How many observations there are, each as often as it counts."""
+        return sum_of(self.weights, self.values.shape[1])
+
     def rows_of(self, child: int) -> Mask | None:
         """Return the observations that count for a child, shape (M,); None if all do."""
         return None if self.rows is None else self.rows[child]
@@ -120,7 +129,8 @@ class Problem:
     def of_every(self, step: int) -> "Problem":
         """Return the problem of every ``step``-th observation."""
         rows = None if self.rows is None else np.ascontiguousarray(self.rows[:, ::step])
-        return dataclasses.replace(self, values=np.ascontiguousarray(self.values[:, ::step]), rows=rows)
+        values, weights = np.ascontiguousarray(self.values[:, ::step]), of_rows(self.weights, slice(None, None, step))
+        return dataclasses.replace(self, values=values, rows=rows, weights=weights)
 
 
 class Minimum(NamedTuple):
@@ -191,7 +201,7 @@ class FamilyObjective:
     output_ridge : float
         The ridge on W2, but for the intercept.
     root : ndarray, shape (M,)
-        1 / (sigma sqrt(M)) at every observation; zero where it does not count.
+        1 / (sigma sqrt(M)) at every observation, times the root of its weight; zero where it does not count.
     bias : bool
         Whether there are intercepts.
     """
@@ -226,7 +236,7 @@ class FamilyObjective:
         is_free = ~problem.rules.required[inputs, child]
         if problem.bias:
             inputs, is_free = np.append(inputs, len(features) - 1), np.append(is_free, False)
-        root = 1.0 / (scale * np.sqrt(scale.size))
+        root = times(roots_of(problem.weights), 1.0 / (scale * np.sqrt(problem.n_counted)))
         if problem.rows is not None:
             root *= problem.rows[child]
         precision = np.square(root)

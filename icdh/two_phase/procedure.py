@@ -221,7 +221,7 @@ def _fit_fast(
     """Fit by the fast schedule; ``explore`` holds the initial weights."""
     (variables, observations), weights, before = problem.values.shape, explore[0], None
     plan, scale = schedule_for(problem.noise, variables, observations), np.ones(problem.values.shape)
-    tol = max(limits.tol, plan.least_gain * variables * (variables - 1) / observations)
+    tol = max(limits.tol, plan.least_gain * variables * (variables - 1) / problem.n_counted)
     every = -(-observations // FEW_OBSERVATIONS)
     if plan.deciding_gain > -np.inf and every > 2:  # one of the first rounds decides the graph
         before = _fit_fast(problem.of_every(every), explore, replace(limits, tol=tol), callback)
@@ -241,7 +241,7 @@ def _fit_fast(
             explore = explore[1:] + explore[:1]
             weights = fit_scales(problem, step.weights)
             mean, scale = outputs(problem.features, weights)
-            nll = gaussian_nll(problem.values, mean, scale, problem.rows)
+            nll = gaussian_nll(problem.values, mean, scale, problem.rows, problem.weights)
             criterion = nll + penalties(weights, problem.l1, problem.l2)
             gain = rounds.add(weights, step, nll, criterion, time.perf_counter() - begin)
             if gain < plan.deciding_gain * variables:

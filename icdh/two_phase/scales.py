@@ -13,6 +13,7 @@ from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIs
 
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.damping import next_damping, small_steps
+from icdh._utils.weighted import NONE, mean_of, of_rows
 from icdh.network import Weights, activations
 from icdh.two_phase._kernels import scale_objective
 from icdh.two_phase.objective import Problem
@@ -64,13 +65,19 @@ def fit_scales(problem: Problem, weights: Weights) -> Weights:
         residual = problem.features[n] - weights.w2[n] @ s
         residual -= 0.0 if weights.output_bias is None else weights.output_bias[n]
         kind = "unequal" if clock.is_over else problem.noise
-        w3[n], w3_bias[n] = fit_scale(s, residual, w3[n], w3_bias[n], kind, problem.rows_of(n))
+        w3[n], w3_bias[n] = fit_scale(s, residual, w3[n], w3_bias[n], kind, problem.rows_of(n), problem.weights)
         clock.part_done()
     return dataclasses.replace(weights, w3=w3, w3_bias=w3_bias)
 
 
 def fit_scale(
-    s: Floats, residual: Floats, w3: Floats, w3_bias: float, noise: str, rows: Mask | None = None
+    s: Floats,
+    residual: Floats,
+    w3: Floats,
+    w3_bias: float,
+    noise: str,
+    rows: Mask | None = None,
+    weights: Floats | None = None,
 ) -> tuple[Floats, float]:
     """Return W3_n and W3_n0 of one node.
 
@@ -86,27 +93,32 @@ def fit_scale(
         See `fit_scales`.
     rows : ndarray of bool, shape (M,), optional
         The observations that count; by default all.
+    weights : ndarray, shape (M,), optional
+        How often each counts; by default once.
     """
     if rows is not None:
-        s, residual = np.ascontiguousarray(s[:, rows]), residual[rows]
+        s, residual, weights = np.ascontiguousarray(s[:, rows]), residual[rows], of_rows(weights, rows)
     if noise == "equal" or residual.size == 0:
         return w3, w3_bias
-    rms = max(np.sqrt(np.mean(residual**2)), TUNING.smallest_scale)
+    rms = max(float(np.sqrt(mean_of(residual**2, weights))), TUNING.smallest_scale)
     if noise == "unequal":
         return np.zeros_like(w3), np.log(rms)
-    theta = _minimise(s, residual / rms, np.append(w3 / rms, w3_bias - np.log(rms)))
+    shares = NONE if weights is None else weights * (residual.size / weights.sum())
+    theta = _minimise(s, residual / rms, shares, np.append(w3 / rms, w3_bias - np.log(rms)))
     limit = TUNING.largest_weight / max(rms, 1.0)  # extreme units and a scale that is all but dead
     return np.clip(theta[:-1], -limit, limit) * rms, theta[-1] + np.log(rms)
 
 
-def descend(s: Floats, residual: Floats, theta: Floats, lowest: float, tolerance: float) -> tuple[Floats, float]:
+def descend(
+    s: Floats, residual: Floats, weights: Floats, theta: Floats, lowest: float, tolerance: float
+) -> tuple[Floats, float]:
     """Minimise L by Fisher scoring with Levenberg-Marquardt damping; return theta and L there.
 
     It ends after two steps in a row that gain less than ``tolerance``. L is infinite if it is no number at the start.
 
     Parameters
     ----------
-    s, residual
+    s, residual, weights
         See `scale_objective`.
     theta : ndarray, shape (m1 + 1,)
         Where to start.
@@ -115,7 +127,7 @@ def descend(s: Floats, residual: Floats, theta: Floats, lowest: float, tolerance
     tolerance : float
         Nats an observation.
     """
-    value, gradient, fisher = scale_objective(s, residual, theta)
+    value, gradient, fisher = scale_objective(s, residual, weights, theta)
     if not value < np.inf:
         return theta, np.inf
     damping, growth, small = NEWTON.first_damping, 2.0, 0
@@ -127,7 +139,7 @@ def descend(s: Floats, residual: Floats, theta: Floats, lowest: float, tolerance
             if damping > NEWTON.largest_damping:
                 break
             continue
-        reached, *derivatives = scale_objective(s, residual, theta + step)
+        reached, *derivatives = scale_objective(s, residual, weights, theta + step)
         fall = value - reached
         if fall > 0.0:
             theta, value, (gradient, fisher) = theta + step, reached, derivatives
@@ -149,10 +161,11 @@ def _damped_step(gradient: Floats, fisher: Floats, damping: float, floor: float,
     return np.full(gradient.size, np.nan) if failed else step
 
 
-def _minimise(s: Floats, residual: Floats, start: Floats) -> Floats:
+def _minimise(s: Floats, residual: Floats, weights: Floats, start: Floats) -> Floats:
     """Return the better of the minima reached from the start and from a scale that is alive everywhere."""
     lowest = min(np.log(TUNING.relative_floor), start[-1])
     start = np.append(start[:-1], min(start[-1], TUNING.highest_floor))
-    alive = np.append(np.full(s.shape[0], 0.5 / s.mean() / s.shape[0]), np.log(0.5))  # a scale of about one
-    ends = [descend(s, residual, begin, lowest, TUNING.tolerance) for begin in (start, alive)]
+    activity = (s @ weights).mean() / weights.sum() if weights.size else s.mean()
+    alive = np.append(np.full(s.shape[0], 0.5 / activity / s.shape[0]), np.log(0.5))  # a scale of about one
+    ends = [descend(s, residual, weights, begin, lowest, TUNING.tolerance) for begin in (start, alive)]
     return min(ends, key=lambda end: end[1])[0]

@@ -20,12 +20,13 @@ from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
 from icdh._table.relations import Groups
 from icdh._table.table import Table
+from icdh._table.weights import with_weights
 from icdh._utils.arrays import Floats, Integers, TableLike
 from icdh._utils.checks import Choice, Number, check_callback, check_same_rows, n_workers
 from icdh._utils.clock import Clock
 from icdh._utils.parallel import in_parallel
 from icdh._version import __version__
-from icdh.exceptions import ArgumentTypeError, ConvergenceWarning, collected_warnings, option, warn
+from icdh.exceptions import ArgumentTypeError, ArgumentValueError, ConvergenceWarning, collected_warnings, option, warn
 from icdh.uncertainty.ensemble import GraphEnsemble
 
 SAMPLINGS = ("subsample", "bootstrap")
@@ -112,6 +113,8 @@ def bootstrap(
     interventions: ArrayLike | Interventions | None = None,
     groups: Groups = None,
     sequence: bool = False,
+    sample_weight: ArrayLike | None = None,
+    weights: str = "sampling",
     sampling: str = "subsample",
     n_jobs: int = 1,
     random_state: int = 0,
@@ -136,6 +139,8 @@ def bootstrap(
     groups, sequence
         See ``fit``. Groups are drawn whole. A single sequence is drawn in blocks of consecutive rows: as many blocks as
         each of them has rows. `ICDH`, which counts every row, may be resampled so, too.
+    sample_weight, weights
+        See ``fit``. Rows keep their sampling weights; of frequency weights the rows that they stand for are drawn.
     sampling : {"subsample", "bootstrap"}
         Half of the rows without replacement (the default), or M rows with replacement. Means vary equally under both.
         But evidence counts repeated rows as new ones and takes their ties for a grid: "bootstrap" adds false edges.
@@ -187,7 +192,8 @@ def bootstrap(
     Number(1, integer=True).check("n_resamples", n_resamples)
     check_callback(callback)
     n_jobs = n_workers(n_jobs)
-    fits = _Fits(estimator, X, interventions, groups, sequence, sampling, random_state, max_seconds)
+    rows = interventions, groups, sequence, sample_weight, weights
+    fits = _Fits(estimator, X, *rows, sampling, random_state, max_seconds)
     store = Checkpoint(checkpoint, fits.fingerprint())
     resamples = {}
     for resample in _resamples(store, fits, n_resamples, n_jobs):
@@ -225,6 +231,8 @@ def refits(
     interventions: ArrayLike | Interventions | None = None,
     groups: Groups = None,
     sequence: bool = False,
+    sample_weight: ArrayLike | None = None,
+    weights: str = "sampling",
     sampling: str = "subsample",
     n_jobs: int = 1,
     random_state: int = 0,
@@ -233,7 +241,7 @@ def refits(
 
     Parameters
     ----------
-    estimator, X, n_resamples, interventions, groups, sequence, sampling, n_jobs, random_state
+    estimator, X, n_resamples, interventions, groups, sequence, sample_weight, weights, sampling, n_jobs, random_state
         See `bootstrap`.
 
     Returns
@@ -258,7 +266,8 @@ def refits(
     True
     """
     Number(1, integer=True).check("n_resamples", n_resamples)
-    fits = _Fits(estimator, X, interventions, groups, sequence, sampling, random_state)
+    rows = interventions, groups, sequence, sample_weight, weights
+    fits = _Fits(estimator, X, *rows, sampling, random_state)
     fits.look_at_the_whole_table()
     return list(in_parallel(fits.model, range(n_resamples), n_workers(n_jobs)))
 
@@ -273,6 +282,8 @@ class _Fits:
         interventions: ArrayLike | Interventions | None,
         groups: Groups,
         sequence: bool,
+        sample_weight: ArrayLike | None,
+        weights: str,
         sampling: str,
         random_state: int,
         max_seconds: float | None = None,
@@ -284,12 +295,17 @@ class _Fits:
         Number(0, integer=True).check("random_state", random_state)
         Number(0, above=True, optional=True).check("max_seconds", max_seconds)
         check_same_rows(X, interventions, "interventions")
+        check_same_rows(X, sample_weight, "sample_weight")
+        about = estimator.model_.about if hasattr(estimator, "model_") else {}
+        if about.get("weights") and sample_weight is None:
+            raise ArgumentValueError("sample_weight", "is what the estimator was fitted with; pass it here, too")
         self.clock, self.sampling, self.random_state = Clock(max_seconds), sampling, random_state
-        self.table = estimator.related_table(X, groups, sequence)
+        whole = estimator.related_table(X, groups, sequence), interventions, sample_weight, weights
         quiet = {**estimator.get_params(), "callback": None, "verbose": False, "n_jobs": 1}
         self.estimator = type(estimator)(**quiet)
         with collected_warnings():  # they would repeat those of the whole table
-            self.design = Design.of(interventions, self.table)  # every fit takes it as interventions
+            self.table, done = with_weights(*whole)
+            self.design = Design.of(done, self.table)  # every fit takes it as interventions
 
     def fingerprint(self) -> str:
         """Return a text that differs for resamples of other data, parameters or seeds."""
@@ -302,6 +318,7 @@ class _Fits:
         design = [part.tobytes().hex() for part in (self.design.left_alone, self.design.contexts)]
         related = self.table.related
         units = None if related is None else [related.groups.tolist(), related.places is not None]
+        units = units if self.table.weights is None else self.table.weights.tolist()
         drawing = [self.table.names, self.sampling, self.random_state, *design, units]
         what = [__version__, type(self.estimator).__name__, described, data, *drawing]
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()

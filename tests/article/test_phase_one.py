@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from helpers import hetero_chain, problem_of, random_weights
 from scipy.optimize import minimize
-from support.article import descend, scale_objective, scales
+from support.article import NONE, descend, scale_objective, scales
 
 from icdh.likelihood import nll
 from icdh.network import Weights, initial_weights
@@ -74,7 +74,7 @@ def test_gradient_of_one_node(w3, w3_bias):
             total += np.log(sigma) + residual[m] ** 2 / (2 * sigma**2)
         return total / 9
 
-    value, gradient, fisher = scale_objective(s, residual, start)
+    value, gradient, fisher = scale_objective(s, residual, NONE, start)
     assert value == pytest.approx(slow(start.astype(complex)).real, rel=1e-12)
     np.testing.assert_allclose(gradient, naive.complex_step_gradient(slow, start), rtol=1e-10, atol=1e-14)
     slope = start[:4] @ s
@@ -110,10 +110,14 @@ def test_a_descent_ends_at_a_minimum_as_low_as_that_of_lbfgs(seed):
     residual = (0.3 + s[0]) * rng.normal(size=400)
     start = np.array([0.5, 0.5, 0.5, -1.0])
     expected = minimize(
-        lambda at: scale_objective(s, residual, at)[:2], start, jac=True, method="L-BFGS-B", options={"ftol": 1e-14}
+        lambda at: scale_objective(s, residual, NONE, at)[:2],
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"ftol": 1e-14},
     )
-    theta, reached = descend(s, residual, start, -15.0, 1e-12)
-    assert reached == scale_objective(s, residual, theta)[0]
+    theta, reached = descend(s, residual, NONE, start, -15.0, 1e-12)
+    assert reached == scale_objective(s, residual, NONE, theta)[0]
     assert reached < expected.fun + 1e-4
 
 
@@ -121,5 +125,5 @@ def test_a_descent_stays_between_its_bounds():
     rng = np.random.default_rng(9)
     s, residual = rng.uniform(size=(2, 50)), 1e-3 * rng.normal(size=50)
     for lowest, expected in ((-2.0, -2.0), (-30.0, np.log(np.sqrt(np.mean(residual**2))))):
-        theta, _ = descend(s, residual, -np.ones(3), lowest, 1e-12)  # dead: the scale is exp of W3_n0
+        theta, _ = descend(s, residual, NONE, -np.ones(3), lowest, 1e-12)  # dead: the scale is exp of W3_n0
         assert theta[-1] == pytest.approx(expected, abs=1e-5)

@@ -5,6 +5,7 @@ import pytest
 from helpers import node_system
 from naive import node_objective
 from support.families import (
+    NONE,
     _descent_kernels,
     cold_start,
     forward,
@@ -42,7 +43,7 @@ def started(n=2000):
 
 def fitted(x, y, spread, theta, penalty, freeze=None, max_steps=500, tol=1e-7, patience=2, node_fit=node_fit):
     factor, freeze = np.zeros((theta.size, theta.size)), theta.size if freeze is None else freeze
-    return factor, *node_fit(x, y, spread, theta, penalty, UNITS, freeze, max_steps, tol, patience, factor)
+    return factor, *node_fit(x, y, spread, NONE, theta, penalty, UNITS, freeze, max_steps, tol, patience, factor)
 
 
 def steps_of(kernel, theta, *arguments, damping=1.0, gradient=None, fisher=None):
@@ -107,7 +108,17 @@ def test_the_matrix_of_every_third_observation_counts_for_all(n):
     theta = theta + 0.3 * np.random.default_rng(1).normal(size=theta.size)
     some = tuple(np.ascontiguousarray(part[..., ::3]) for part in (x, y, spread))
     found, gradient, fisher = steps_of(
-        scoring_steps, theta, (x, y, spread), some, 3, theta, penalty, UNITS, theta.size, 0, (0.1, 2, 1.0)
+        scoring_steps,
+        theta,
+        (x, y, spread, NONE),
+        (*some, NONE),
+        3,
+        theta,
+        penalty,
+        UNITS,
+        theta.size,
+        0,
+        (0.1, 2, 1.0),
     )
     value, exact, _ = system(x, y, spread, theta, penalty)
     _, _, of_some = system(*some, theta, 0.0 * penalty)
@@ -120,9 +131,9 @@ def test_the_matrix_of_every_third_observation_counts_for_all(n):
 def quasi_newton(x, y, spread, theta, penalty, most=30, tol=1e-6, patience=2, damping=1.0, fisher=None):
     """Take steps from theta; return what is said of them, and the values of F at their ends."""
     _, gradient, exact = system(x, y, spread, theta, penalty)
-    options = theta, penalty, UNITS, theta.size, most, tol, patience
+    options = theta, penalty, UNITS, theta.size, (most, tol, patience)
     there = {"damping": damping, "gradient": gradient, "fisher": exact if fisher is None else fisher}
-    return steps_of(quasi_newton_steps, theta, x, y, spread, *options, **there)[:2]
+    return steps_of(quasi_newton_steps, theta, (x, y, spread, NONE), *options, **there)[:2]
 
 
 def test_quasi_newton_steps_lower_the_objective_and_keep_the_gradient():
@@ -178,7 +189,7 @@ def test_where_the_first_quasi_newton_step_fails_the_damping_grows_until_one_doe
     value, dampings = fitted(*problem(600))[1], []
 
     def fails_twice(*arguments):
-        dampings.append(arguments[10])
+        dampings.append(arguments[6])
         return (-1, False) if len(dampings) < 3 else quasi_newton_steps(*arguments)
 
     monkeypatch.setattr(_descent_kernels, "quasi_newton_steps", fails_twice)
@@ -204,7 +215,7 @@ def test_a_start_whose_residuals_are_enormous_does_not_end_at_the_limit_of_the_v
 
 def scoring(x, y, spread, theta, penalty, most, tol, patience, slow, damping):
     """Take steps of scoring from theta with the matrix of all observations."""
-    table = x, y, spread
+    table = x, y, spread, NONE
     options = theta, penalty, UNITS, theta.size, most, (tol, patience, slow)
     return steps_of(scoring_steps, theta, table, table, 1, *options, damping=damping)[0]
 

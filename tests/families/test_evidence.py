@@ -5,6 +5,7 @@ from naive import complex_step_gradient, node_fisher, node_model, node_objective
 from scipy.optimize import minimize
 from scipy.stats import chi2, multivariate_normal
 from support.families import (
+    NONE,
     VARIANCE_FLOOR,
     GaussianLaw,
     GaussianResponse,
@@ -89,7 +90,8 @@ def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(kind,
     assert system(x, y, theta, penalty)[0] == pytest.approx(node_objective(x, y, theta, penalty, UNITS), rel=1e-12)
     assert_close(gradient, complex_step_gradient(slow, theta))
     assert_close(fisher, node_fisher(x, theta, penalty, UNITS))
-    node_gradient(features, y, spread, theta, penalty, *forward(theta, features, UNITS), np.empty((2, n)), cheap)
+    outputs = forward(theta, features, UNITS)
+    node_gradient(features, y, spread, NONE, theta, penalty, *outputs, np.empty((2, n)), cheap)
     assert_close(cheap, gradient)
 
 

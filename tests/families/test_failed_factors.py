@@ -107,7 +107,7 @@ def test_a_phase_two_without_any_number_says_so(monkeypatch):
     assert np.isfinite(step.weights.w1).all()
 
 
-def never_factorised(x, y, spread, theta, penalty, units, freeze, max_steps, tol, patience, factor):
+def never_factorised(x, y, spread, weights, theta, penalty, units, freeze, max_steps, tol, patience, factor):
     """What a fit returns whose Fisher matrix is indefinite, with numbers where a factor should be."""
     theta[:] = 7.0
     factor[:] = 7.0

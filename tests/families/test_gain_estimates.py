@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2_contingency, multivariate_normal
 from support.families import FAMILIES_TUNING as TUNING
 from support.families import (
+    NONE,
     GaussianResponse,
     OrdinalResponse,
     Start,
@@ -95,7 +96,7 @@ def test_functions_of_candidates_are_multiplied_over_all_rows(units):
     candidates, hidden, others = rng.normal(size=(3, N)), rng.normal(size=(units, N)), rng.normal(size=(4, N))
     size = 4 * -(-(3 + units) // 4)
     grams, products = np.zeros((3, size, size)), np.zeros((3, size, 4))
-    add_products_of_features(candidates, hidden, others, grams, products)
+    add_products_of_features(candidates, hidden, NONE, others, grams, products)
     for x, gram, product in zip(candidates, grams, products, strict=True):
         features = np.vstack([np.tanh(0.8 * x), np.tanh(0.8 * x) ** 2, x, x * hidden])
         assert_allclose(gram[: 3 + units, : 3 + units], features @ features.T, rtol=1e-12, atol=1e-10)

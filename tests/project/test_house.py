@@ -36,10 +36,14 @@ STOREYS = CORE + SHELL
 # Inside a room, from the ground up: what stands left of < may not import what stands right of it.
 ROOMS = {
     "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure",
-    "_utils": "arrays < atomic clock damping entropy labels parallel result shell < checks compilation density < jit",
+    "_utils": (
+        "arrays < weighted < atomic clock damping entropy labels parallel result shell"
+        " < checks compilation density < jit"
+    ),
     "_rows": "related < dependence",
     "_table": (
-        "categories computed missing_codes transforms < frames kinds < table < arguments experiments < relations"
+        "categories computed missing_codes transforms < frames kinds < table < arguments experiments"
+        " < relations weights"
     ),
     "_node_model": (
         "noise_density < _kernels law < _outputs_kernels _additive_kernels _linear_kernels response < "

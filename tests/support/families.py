@@ -48,3 +48,4 @@ from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, 
 from icdh._node_model.scoring import minimise
 from icdh._node_model.screening import TUNING as SCREENING_TUNING
 from icdh._node_model.screening import LinearGains, TableGains, _lead, _standardised, lingam_order
+from icdh._utils.weighted import NONE

@@ -44,12 +44,12 @@ class Subject:
         """How many outputs are fitted, the first ones."""
         return len(self.law.layout(1, 1)[1])
 
-    def terms(self, outputs):
+    def terms(self, outputs, weights=None):
         """The sum of -log P, its derivatives by the outputs (o, n), and their Fisher matrices (o, o, n)."""
         o, n = self.free, outputs.shape[1]
         fisher = np.zeros((o, o, n))
         if self.response.gaussian is not None:
-            value, pull, squares = self.response.terms(np.ones(n, dtype=bool), outputs)
+            value, pull, squares = self.response.terms(np.ones(n) if weights is None else weights, outputs)
             fisher[np.arange(o), np.arange(o)] = squares
             return value, pull, fisher
         value, pull, curvature = self.response.terms(outputs)
@@ -79,34 +79,34 @@ class Subject:
         return StructuralModel(columns, graph, [CONSTANT, CONSTANT, Conditional(network, self.law)])
 
 
-def continuous(rng, n):
-    y = rng.normal(size=n)
-    return Subject(GaussianResponse.exact(y), y, dense=True)
+def continuous(rng, n, repeats=1, weights=None):
+    y = np.repeat(rng.normal(size=n), repeats)
+    return Subject(GaussianResponse.exact(y, weights), y, dense=True)
 
 
-def rounded(rng, n):
-    y = np.round(2.0 * rng.normal(size=n)) / 2.0
-    return Subject(GaussianResponse.over_cells(y - 0.25, y + 0.25, [y]), y, dense=True, cell=0.5)
+def rounded(rng, n, repeats=1, weights=None):
+    y = np.repeat(np.round(2.0 * rng.normal(size=n)) / 2.0, repeats)
+    return Subject(GaussianResponse.over_cells(y - 0.25, y + 0.25, [y], weights), y, dense=True, cell=0.5)
 
 
 def levels(count):
-    def of(rng, n):
+    def of(rng, n, repeats=1, weights=None):
         values = np.array([-1.5, -0.4, 0.1, 0.9, 2.5])[:count]
-        y = values[np.append(np.arange(count), rng.integers(count, size=n - count))]
-        return Subject(OrdinalResponse(y), y, support=tuple(values))
+        y = np.repeat(values[np.append(np.arange(count), rng.integers(count, size=n - count))], repeats)
+        return Subject(OrdinalResponse(y, weights), y, support=tuple(values))
 
     return of
 
 
-def labels(rng, n):
-    codes = np.append(np.arange(4), rng.integers(4, size=n - 4))
-    return Subject(CategoricalResponse(codes, 4), codes.astype(float), support=(0, 1, 2, 3))
+def labels(rng, n, repeats=1, weights=None):
+    codes = np.repeat(np.append(np.arange(4), rng.integers(4, size=n - 4)), repeats)
+    return Subject(CategoricalResponse(codes, 4, weights), codes.astype(float), support=(0, 1, 2, 3))
 
 
-def masses(rng, n):
-    codes = np.append([0, 1, 2], rng.integers(3, size=n - 3))
-    y = np.where(codes == 0, rng.normal(size=n), np.array([np.nan, -1.0, 2.0])[codes])
-    response = PointMassResponse(codes, GaussianResponse.exact(y), np.array([-1.0, 2.0]))
+def masses(rng, n, repeats=1, weights=None):
+    codes = np.repeat(np.append([0, 1, 2], rng.integers(3, size=n - 3)), repeats)
+    y = np.where(codes == 0, np.repeat(rng.normal(size=n), repeats), np.array([np.nan, -1.0, 2.0])[codes])
+    response = PointMassResponse(codes, GaussianResponse.exact(y, weights), np.array([-1.0, 2.0]))
     return Subject(response, y, support=(-1.0, 2.0), dense=True)
 
 
@@ -121,9 +121,10 @@ def under(subject, noise):
     return of
 
 
-def counts(rng, n):
-    k = rng.negative_binomial(3, 0.5, size=n).astype(float)
-    return Subject(CountResponse(k, -0.8, 0.25), -0.8 + 0.25 * k, support=tuple(-0.8 + 0.25 * np.arange(500.0)))
+def counts(rng, n, repeats=1, weights=None):
+    k = np.repeat(rng.negative_binomial(3, 0.5, size=n).astype(float), repeats)
+    response = CountResponse(k, -0.8, 0.25, weights)
+    return Subject(response, -0.8 + 0.25 * k, support=tuple(-0.8 + 0.25 * np.arange(500.0)))
 
 
 SUBJECTS = {

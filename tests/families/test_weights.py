@@ -1,0 +1,267 @@
+"""A row of weight w counts as w equal rows do, in whatever is asked of the families of a table.
+
+The slow obvious version of a weight is the table with every row repeated.
+"""
+
+import numpy as np
+import pytest
+from support.families import (
+    AdditiveModels,
+    Families,
+    FamilyScore,
+    LinearGains,
+    Start,
+    TableGains,
+    _lead,
+    at_fixed_point,
+    columns_of,
+    fit_linear,
+    fit_node,
+    fit_noise,
+    gain_estimates,
+    lingam_order,
+    mean_and_spread_losses,
+    misfit,
+    noise_gain,
+    pair_gains,
+    student_gain,
+)
+from support.responses import SUBJECTS
+from support.utils import negentropy
+
+N, UNITS = 120, 2
+COUNTS = np.random.default_rng(3).integers(1, 4, size=N)
+WEIGHTS = COUNTS.astype(float)
+CLOSE = {"rtol": 1e-10, "atol": 1e-10}
+
+
+def repeated(values):
+    return np.repeat(values, COUNTS, axis=-1)
+
+
+@pytest.fixture(params=SUBJECTS)
+def both(request):
+    """A response with weights, and that of the repeated rows."""
+    own = SUBJECTS[request.param]
+    weighted = own(np.random.default_rng(1), N, weights=WEIGHTS).response
+    return weighted, own(np.random.default_rng(1), N, repeats=COUNTS).response
+
+
+def test_the_likelihood_and_its_derivatives_are_those_of_repeated_rows():
+    for own in SUBJECTS.values():
+        weighted, rows = own(np.random.default_rng(1), N, weights=WEIGHTS), own(np.random.default_rng(1), N, COUNTS)
+        outputs = np.random.default_rng(2).uniform(-1.5, 1.5, size=(weighted.law.n_outputs, N))
+        outputs[weighted.free :] = 0.0
+        found, expected = weighted.terms(outputs, WEIGHTS), rows.terms(repeated(outputs))
+        assert found[0] == pytest.approx(expected[0], rel=1e-10)
+        for part, slow in zip(found[1:], expected[1:], strict=True):
+            np.testing.assert_allclose(repeated(part / WEIGHTS), slow, rtol=1e-9, atol=1e-12)
+
+
+def test_fits_have_the_weights_and_the_evidence_of_repeated_rows(both):
+    x = np.random.default_rng(4).normal(size=(2, N))
+    fits = [fit_node(own, response, hidden_units=UNITS) for own, response in zip((x, repeated(x)), both, strict=True)]
+    alone = [fit_node(own[:0], response) for own, response in zip((x, repeated(x)), both, strict=True)]
+    for fit, slow in (fits, alone):
+        assert fit.evidence == pytest.approx(slow.evidence, rel=1e-10)
+        assert fit.log_determinant == pytest.approx(slow.log_determinant, rel=1e-10)
+        np.testing.assert_allclose(fit.theta, slow.theta, rtol=1e-6, atol=1e-8)
+    ends = [
+        at_fixed_point(own, response, fit, prior_precision=3.0)
+        for own, response, fit in zip((x, repeated(x)), both, fits, strict=True)
+    ]
+    assert ends[0].evidence == pytest.approx(ends[1].evidence, rel=1e-10)
+
+
+def test_some_rows_keep_their_weights(both):
+    some = np.arange(N) % 3 == 0
+    weighted, rows = (response.take(chosen) for response, chosen in zip(both, (some, repeated(some)), strict=True))
+    assert weighted.n_counted == len(rows) == rows.n_counted
+    outputs = [weighted.without_parents(0)[1], rows.without_parents(0)[1]]
+    assert outputs[0] == pytest.approx(outputs[1], rel=1e-10)
+
+
+def test_estimates_of_gains_are_those_of_repeated_rows(both):
+    rng = np.random.default_rng(5)
+    x, candidates = rng.normal(size=(1, N)), rng.normal(size=(3, N))
+    theta = fit_node(x, both[0], hidden_units=UNITS).theta
+    found = [
+        gain_estimates(
+            repeats(candidates), repeats(x), *response.standardised_scores(repeats(x), theta, UNITS), weights
+        )
+        for response, repeats, weights in ((both[0], np.asarray, WEIGHTS), (both[1], repeated, None))
+    ]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-9)
+
+
+KINDS = ["continuous", "continuous", "continuous", "ordinal", "categorical", "count", "continuous", "binary"]
+
+
+def table():
+    """A table of all kinds, a column each: the last number is zero in many rows."""
+    rng = np.random.default_rng(6)
+    a, b = rng.normal(size=(2, N))
+    c = np.tanh(2.0 * a) + 0.5 * b * np.abs(b) + 0.3 * rng.standard_t(4, size=N)
+    grade = np.digitize(a + 0.5 * rng.normal(size=N), [-0.7, 0.4, 1.2]).astype(float)
+    label = (rng.integers(3, size=N) + (b > 0)) % 3
+    count = rng.poisson(np.exp(0.5 * c)).astype(float)
+    zeros = np.where(a > 0.3, 0.0, np.exp(c))
+    group = (c + rng.normal(size=N) > 0).astype(float)
+    return np.array([a, b, c, grade, label, count, zeros, group])
+
+
+def families_of(values, weights, transform="none", rows=None, only=slice(None)):
+    numbers = range(8)[only] if isinstance(only, slice) else only
+    kinds, masses = [KINDS[k] for k in numbers], [[0.0] if k == 6 else [] for k in numbers]
+    columns = columns_of(values[only], kinds, transform, n_categories=[3] * len(kinds), masses=masses, weights=weights)
+    options = {"prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "widths": columns.widths, "rows": rows}
+    return columns, Families(columns.causes, columns.responses, **options)
+
+
+def pair_of(transform="none", of_some=False, only=slice(None)):
+    """The families of a table with weights, and of the table with repeated rows."""
+    values, rows = table(), None
+    if of_some:
+        rows = np.random.default_rng(7).random(values[only].shape) < 0.8
+    weighted = families_of(values, WEIGHTS, transform, rows, only)
+    return weighted, families_of(repeated(values), None, transform, None if rows is None else repeated(rows), only)
+
+
+GRAPH = ((), (), (0, 1), (0,), (1,), (2, 4), (0, 2), (2,))
+
+
+@pytest.mark.parametrize("of_some", [False, True])
+@pytest.mark.parametrize("transform", ["none", "yeo-johnson"])
+def test_families_have_the_scores_and_estimates_of_repeated_rows(transform, of_some):
+    (columns, weighted), (slow_columns, rows) = pair_of(transform, of_some)
+    np.testing.assert_allclose(columns.log_jacobians, slow_columns.log_jacobians, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(weighted.counts(), rows.counts(), rtol=1e-12)
+    for family in enumerate(GRAPH):
+        start = Start(tol=1e-9, precision_updates=0) if transform == "none" else Start()
+        fits = [families.fit(family, UNITS, start) for families in (weighted, rows)]
+        close = (
+            {"rel": 1e-9} if transform == "none" else {"rel": 1e-4, "abs": 1e-3}
+        )  # parameters end within a tolerance
+        assert fits[0].evidence == pytest.approx(fits[1].evidence, **close)
+        if transform != "none":
+            continue
+        for noise in ("gaussian", "student"):
+            found = [own.score(family, fits[0], noise) for own in (weighted, rows)]
+            assert found[0] == pytest.approx(found[1], rel=1e-10)
+            found = [own.linear_score(family, noise) for own in (weighted, rows)]
+            assert found[0] == pytest.approx(found[1], rel=1e-9)
+            found = [AdditiveModels(own).score(family, noise) for own in (weighted, rows)]
+            assert np.isfinite(found[0]) == np.isfinite(found[1])
+        estimates = [own.gain_estimates(family, fits[0]) for own in (weighted, rows)]
+        np.testing.assert_allclose(estimates[0], estimates[1], rtol=1e-7, atol=1e-7)
+        assert misfit(weighted, family, fits[0]) == pytest.approx(misfit(rows, family, fits[0]), rel=1e-6, abs=1e-6)
+
+
+def test_linear_models_are_those_of_repeated_rows_and_of_weighted_least_squares():
+    statsmodels = pytest.importorskip("statsmodels.api")
+    (_, weighted), (_, rows) = pair_of()
+    (x, response), (slow_x, slow) = weighted.data((2, (0, 1))), rows.data((2, (0, 1)))
+    fit, expected = fit_linear(x, response), fit_linear(slow_x, slow)
+    wls = statsmodels.WLS(response.centre, statsmodels.add_constant(x.T), weights=WEIGHTS).fit()
+    np.testing.assert_allclose(fit.slopes, wls.params[1:], rtol=1e-10)
+    np.testing.assert_allclose(fit.slopes, expected.slopes, rtol=1e-10)
+    assert fit.evidence == pytest.approx(expected.evidence, rel=1e-12)
+    for node in (0, 1, 2):
+        gains = [LinearGains(families)(node, [k for k in (3, 5) if k != node]) for families in (weighted, rows)]
+        np.testing.assert_allclose(gains[0], gains[1], **CLOSE)
+
+
+def test_additive_models_are_those_of_repeated_rows_on_the_same_splines():
+    (_, weighted), (_, rows) = pair_of()
+    models, slow = AdditiveModels(weighted), AdditiveModels(rows)
+    for row in range(3):
+        slow._splines[row] = models._splines_of(row)
+    family = 2, (0, 1)
+    fit, expected = models.fit(family), slow.fit(family)
+    assert fit.evidence == pytest.approx(expected.evidence, rel=1e-10)
+    at = table()[:2]
+    outputs = [own.predictor(family).outputs(at, weighted.responses[2].law) for own in (models, slow)]
+    np.testing.assert_allclose(outputs[0], outputs[1], rtol=1e-9)
+    scores = [own.score(family, "student") for own in (models, slow)]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-10)
+
+
+def test_the_lead_of_causes_is_that_of_repeated_rows():
+    rng = np.random.default_rng(12)
+    cause = rng.laplace(size=N)
+    values = np.array([0.8 * cause + rng.laplace(size=N), cause])
+    np.testing.assert_allclose(_lead(values, WEIGHTS), _lead(repeated(values)), **CLOSE)
+    assert lingam_order(values, weights=WEIGHTS) == lingam_order(repeated(values))
+
+
+def test_tables_of_labels_are_those_of_repeated_rows():
+    labels = [3, 4, 7]
+    (_, weighted), (_, rows) = pair_of(only=labels)
+    for node in range(3):
+        for parents in ([], [(node + 1) % 3], [(node + 1) % 3, (node + 2) % 3]):
+            gains = [TableGains(own)(node, parents) for own in (weighted, rows)]
+            np.testing.assert_allclose(gains[0], gains[1], **CLOSE)
+
+
+def test_pairs_of_parents_promise_what_they_do_among_repeated_rows():
+    only = [0, 1, 2]
+    rng = np.random.default_rng(8)
+    values = table()
+    values[2] = np.sign(values[0] * values[1]) + 0.3 * rng.normal(size=N)
+    found = []
+    for own, weights in ((values, WEIGHTS), (repeated(values), None)):
+        _, families = families_of(own, weights, only=only)
+        fits = [((node, ()), families.fit((node, ()), UNITS)) for node in range(3)]
+        found.append(pair_gains(families, fits))
+    assert [pair[:2] for pair in found[0]] == [pair[:2] for pair in found[1]] != []
+    np.testing.assert_allclose([pair[2] for pair in found[0]], [pair[2] for pair in found[1]], rtol=1e-6)
+
+
+def test_mean_and_spread_are_told_apart_as_among_repeated_rows():
+    (_, weighted), (_, rows) = pair_of()
+    family = 2, (0, 1)
+    fits = [families.fit(family, UNITS) for families in (weighted, rows)]
+    losses = [
+        mean_and_spread_losses(own, family, fit, "gaussian") for own, fit in zip((weighted, rows), fits, strict=True)
+    ]
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6, atol=1e-6)
+
+
+def test_noise_of_weighted_residuals():
+    """Student's t is that of repeated rows. The entropy is not, whose spacings take equal values for a grid."""
+    rng = np.random.default_rng(9)
+    residuals = rng.standard_t(3, size=N)
+    assert student_gain(residuals, WEIGHTS) == pytest.approx(student_gain(repeated(residuals)), rel=1e-10)
+    noise, slow = fit_noise(residuals, "student", WEIGHTS), fit_noise(repeated(residuals), "student")
+    assert (noise.degrees, noise.scale) == pytest.approx((slow.degrees, slow.scale), rel=1e-10)
+    noise, slow = fit_noise(residuals, "free", WEIGHTS), fit_noise(repeated(residuals), "free")
+    np.testing.assert_allclose(noise.shares, slow.shares, rtol=1e-6)
+    alike = np.full(N, 2.5)
+    assert negentropy(residuals, alike) == pytest.approx(negentropy(residuals), abs=1e-9)
+    assert noise_gain([residuals], "free", 2.0 * WEIGHTS)[0] == pytest.approx(
+        2.0 * noise_gain([residuals], "free", WEIGHTS)[0], rel=1e-9
+    )
+
+
+def test_negentropy_by_weights_is_that_of_the_population():
+    """Rows of a population come to the table the likelier the larger they are; weights make up for it."""
+    rng, errors, plain = np.random.default_rng(10), [], []
+    for _ in range(20):
+        population = rng.uniform(-1.0, 1.0, size=4000)
+        chance = np.where(population > 0.6, 0.9, 0.1)
+        kept = rng.random(population.size) < chance
+        sample, weights = population[kept], 1.0 / chance[kept]
+        errors.append(negentropy(sample, weights) - 0.176)
+        plain.append(negentropy(sample) - 0.176)
+    assert abs(np.mean(errors)) < 0.01 < 0.1 < abs(np.mean(plain))
+
+
+def test_a_search_score_goes_on_with_weights():
+    """A subsample of rows keeps their weights, and scores on a part of the rows scale by the weights of that part."""
+    _, weighted = pair_of(only=[0, 1, 2])[0]
+    part = weighted.subsample(40)
+    assert part.counts()[0] == pytest.approx(WEIGHTS[part.rows[0]].sum())
+    assert part.share()[0] == pytest.approx(WEIGHTS[part.rows[0]].sum() / WEIGHTS.sum())
+    scores = FamilyScore(weighted, hidden_units=2, noise="auto", n_restarts=1, n_jobs=1)
+    wider = scores.with_causes([np.random.default_rng(1).normal(size=N)], [0])
+    assert wider.families.responses[-1].weights is weighted.weights
