@@ -49,7 +49,7 @@ def effect(
     level: float = 0.95,
     groups: Groups | tuple[Groups, ...] = None,
     sequence: bool = False,
-    weights: str | int | Sequence[float] | Floats | None = None,
+    sample_weight: str | int | Sequence[float] | Floats | None = None,
     kinds: ByColumn[str] | None = None,
     model: object = None,
     knowledge: Knowledge | Mapping[str, object] | None = None,
@@ -88,7 +88,7 @@ def effect(
     sequence : bool
         Whether rows depend on those before them; blocks of consecutive rows, as many as rows in each, then count as
         groups.
-    weights : str, int or array_like, shape (M,), optional
+    sample_weight : str, int or array_like, shape (M,), optional
         How many rows of the population each row stands for, such as the inverse of its chance to be sampled: a column,
         which is then no variable, or one number a row. A graph is learned without them.
     kinds : mapping, optional
@@ -147,7 +147,7 @@ def effect(
             f"a model keeps no rows, so that it has no intervals; give the table, and the model by {option('model')}, "
             "or ask the model alone for effects() and average_effect()"
         )
-    X, ways, labels_of_units, shares = _without_units(X, groups, within, weights)
+    X, ways, labels_of_units, shares = _without_units(X, groups, within, sample_weight)
     labels, graph = next(iter(ways), None), _model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
     table = table_of(X, labels, sequence, kinds)
@@ -217,7 +217,7 @@ def _without_units(
     labels = [without_groups(X, column)[1] or [] for column in (*ways, *units)]
     columns: list[object] = [*ways, *units]
     if isinstance(weights, (str, int)):
-        columns, weights = [*columns, weights], without_column(X, weights, "weights")[1]
+        columns, weights = [*columns, weights], without_column(X, weights, "sample_weight")[1]
     names = dict.fromkeys(column for column in columns if isinstance(column, Hashable))
     for column in sorted(names, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
         X = without_groups(X, column)[0]
@@ -230,12 +230,13 @@ def _checked_weights(weights: object, n_rows: int) -> Floats:
     try:
         numbers = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{option('weights')} must hold numbers, one a row") from None
+        raise ValueError(f"{option('sample_weight')} must hold numbers, one a row") from None
     if numbers.shape != (n_rows,):
-        raise ValueError(f"{option('weights')} must be one number a row, {n_rows}; got the shape {numbers.shape}")
+        raise ValueError(f"{option('sample_weight')} must be one number a row, {n_rows}; got the shape {numbers.shape}")
     if not (np.isfinite(numbers).all() and numbers.min() >= 0.0 and np.count_nonzero(numbers) >= FEWEST_ROWS):
         raise ValueError(
-            f"{option('weights')} must be finite numbers, none below zero, and above zero in {FEWEST_ROWS} rows or more"
+            f"{option('sample_weight')} must be finite numbers, none below zero, "
+            f"and above zero in {FEWEST_ROWS} rows or more"
         )
     return numbers
 

@@ -343,7 +343,7 @@ def _check(command: Command) -> None:
         raise ValueError("--condition-column is about a file; the conditions of a data set of the package are known")
     if command.group_column is not None and command.dataset:
         raise ValueError("--group-column is about a file; the rows of a data set of the package have no groups")
-    if command.weights is not None and (command.dataset or command.model):
+    if command.weights is not None and command.dataset:
         raise ValueError("--weights is about a file to learn from; leave it out")
     if command.weights in command.drop or (command.frequency and command.weights is None):
         raise ValueError("--weights must name a column that --drop keeps, and --frequency goes with it")

@@ -33,8 +33,8 @@ def _check(command: "Effects") -> None:
         raise ValueError("name a cause and an effect by --cause and --effect, or neither for all pairs")
     if command.cause is None and (command.values or command.plot or command.report):
         raise ValueError("--values, --plot and --report are about one pair; name its --cause and --effect")
-    if command.weights and (command.cause is None or command.values or is_model(command.data)):
-        raise ValueError("--weights is for an answer with an interval: a table, a --cause and an --effect, no --values")
+    if command.frequency and command.cause is not None and not command.values:
+        raise ValueError("--frequency is for the list of all pairs; an answer about one takes --weights as they are")
     needs_rows = command.report or (command.plot and not command.values)
     if needs_rows and (command.values or is_model(command.data)):
         raise ValueError("--report and --plot of an answer need its table: icdh effects MODEL.icdh TABLE --cause ...")
@@ -80,8 +80,7 @@ def _answer(command: "Effects") -> "Effect":
     if adjust and adjust not in GRAPHS:
         adjust = options.group(command.adjust)
     within, clusters = command.within, options.group(command.group_column) if command.group_column else []
-    weights = [] if command.weights is None else [command.weights]
-    command = replace(command, within=[*within, *clusters[1:], *weights], group_column=next(iter(clusters), None))
+    command = replace(command, within=[*within, *clusters[1:]], group_column=next(iter(clusters), None))
     saved = _model(command) if command.model else None
     columns = [] if adjust in GRAPHS else [command.cause, command.effect, *adjust]
     if saved is not None:
@@ -114,7 +113,7 @@ def _answer(command: "Effects") -> "Effect":
             within={name: rows.units[name] for name in within},
             groups=ways,
             sequence=rows.sequence,
-            weights=rows.units[weights[0]] if weights else None,
+            sample_weight=rows.weights.get("sample_weight"),
             kinds=declared,
             level=command.level,
             model=model,
@@ -181,9 +180,6 @@ class Question:
     )
     within: Sequence[str] = options.text(
         "A,B", "columns of units, such as state,year, within which rows are compared", (), type=options.group
-    )
-    weights: str | None = options.text(
-        "COLUMN", "a column: how many rows of the population each stands for; of answers with an interval"
     )
     contrast: str | None = options.text(
         "A,B", "from and to what the cause is set, as the table has them: 0,1 or no,yes"

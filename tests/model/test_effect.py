@@ -329,10 +329,10 @@ def test_the_other_way_round_is_the_negative(table, answer):
 def test_equal_weights_are_none_and_rows_without_weight_are_left_out(draw):
     X = draw()
     answer, n = icdh.effect(X, 1, 2, [0]), len(X)
-    equal = icdh.effect(X, 1, 2, [0], weights=np.full(n, 3.0))
+    equal = icdh.effect(X, 1, 2, [0], sample_weight=np.full(n, 3.0))
     assert (equal.interval, equal.estimand) == (answer.interval, answer.estimand)
     more = np.concatenate([X, X[:40] + 100.0])
-    left_out = icdh.effect(more, 1, 2, [0], weights=[1.0] * n + [0.0] * 40)
+    left_out = icdh.effect(more, 1, 2, [0], sample_weight=[1.0] * n + [0.0] * 40)
     assert left_out.n_rows == n
     assert [left_out.estimate, left_out.upper] == pytest.approx(
         [answer.estimate, answer.upper], abs=0.1 * width(answer)
@@ -343,7 +343,7 @@ def test_equal_weights_are_none_and_rows_without_weight_are_left_out(draw):
 @pytest.mark.parametrize("adjust", [[], [0]])
 def test_a_row_of_weight_three_is_three_copies_in_one_group(draw, adjust):
     X, copies = draw(n=600), np.random.default_rng(1).integers(1, 4, size=600)
-    weighted = icdh.effect(X, 1, 2, adjust, weights=copies)
+    weighted = icdh.effect(X, 1, 2, adjust, sample_weight=copies)
     row = np.repeat(np.arange(600), copies)
     copied = icdh.effect(X[row], 1, 2, adjust, groups=row)
     assert weighted.unadjusted == pytest.approx(copied.unadjusted)
@@ -361,7 +361,7 @@ def test_a_weighted_slope_is_that_of_weighted_least_squares(within):
     design = root[:, np.newaxis] * np.column_stack([X[:, 1], *units, np.ones(400)])
     inverse = np.linalg.inv(design.T @ design)
     slopes = inverse @ design.T @ (root * X[:, 2])
-    answer = icdh.effect(X, 1, 2, [], weights=weights, within=within)
+    answer = icdh.effect(X, 1, 2, [], sample_weight=weights, within=within)
     assert answer.per_unit == pytest.approx(slopes[0])
     if within is None:
         leverage = ((design @ inverse) * design).sum(axis=1)
@@ -380,11 +380,11 @@ def test_weights_undo_unequal_sampling(is_treatment):
     shares = 0.1 + 0.6 / (1.0 + np.exp(-2.0 * more))
     rows = rng.random(20_000) < shares
     table = np.column_stack([w, more, cause, y, 1.0 / shares])[rows]
-    weighted, plain = icdh.effect(table, 2, 3, [0, 1], weights=4), icdh.effect(table[:, :4], 2, 3, [0, 1])
+    weighted, plain = icdh.effect(table, 2, 3, [0, 1], sample_weight=4), icdh.effect(table[:, :4], 2, 3, [0, 1])
     assert "by weight" in weighted.estimand
     assert weighted.lower < 1.0 < weighted.upper
     assert plain.lower > 1.1
-    given = icdh.effect(table[:, :4], 2, 3, [0, 1], weights=table[:, 4])
+    given = icdh.effect(table[:, :4], 2, 3, [0, 1], sample_weight=table[:, 4])
     assert given.interval == weighted.interval
 
 
@@ -393,10 +393,10 @@ def test_the_command_takes_a_column_of_weights(tmp_path, printed, refused):
     write_table(tmp_path / "t.csv", X.to_numpy(), list(X))
     question = ("effects", tmp_path / "t.csv", "--cause", "dose", "--effect", "answer", "--adjust", "age")
     record = json.loads(printed(*question, "--weights", "k", "--json", "--quiet"))
-    answer = icdh.effect(X, "dose", "answer", ["age"], weights="k")
+    answer = icdh.effect(X, "dose", "answer", ["age"], sample_weight="k")
     assert [record["lower"], record["upper"]] == pytest.approx([answer.lower, answer.upper])
     assert "no column 'q'" in refused(*question, "--weights", "q")
-    assert "an answer with an interval" in refused("effects", tmp_path / "t.csv", "--weights", "k")
+    assert "--frequency is for the list of all pairs" in refused(*question, "--weights", "k", "--frequency")
 
 
 # How often intervals hold the truth; tables of 300 rows.
@@ -782,11 +782,11 @@ def test_contrasts_by_nature():
     ({"cause": "age", "adjust": [], "target": "treated"}, "is a number"),
     ({"level": 1.5}, "level must be between"),
     ({"groups": [1, 2]}, "groups"),
-    ({"weights": "place"}, "weights has the variable 'place'"),
-    ({"weights": [1.0, 2.0]}, "weights must be one number a row, 500"),
-    ({"weights": [-1.0] * 500}, "none below zero"),
-    ({"weights": [1.0] * 9 + [0.0] * 491}, "in 10 rows or more"),
-    ({"weights": ["a"] * 500}, "weights must hold numbers"),
+    ({"sample_weight": "place"}, "sample_weight has the variable 'place'"),
+    ({"sample_weight": [1.0, 2.0]}, "sample_weight must be one number a row, 500"),
+    ({"sample_weight": [-1.0] * 500}, "none below zero"),
+    ({"sample_weight": [1.0] * 9 + [0.0] * 491}, "in 10 rows or more"),
+    ({"sample_weight": ["a"] * 500}, "sample_weight must hold numbers"),
     ({"within": {"unit": [1, 2]}}, "2 labels where X has 500 rows"),
     ({"within": "place"}, "'place', which is not one of"),
 )
