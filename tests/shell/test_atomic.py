@@ -69,7 +69,7 @@ def test_a_write_goes_through_symbolic_links(tmp_path, before):
         written(folder, before, "target")
     write_graph(link, A, NAMES)
     assert link.is_symlink()
-    assert (folder / "target").read_text() == link.read_text() == ",a,b\na,0.0,0.0\nb,0.0,0.0\n"
+    assert (folder / "target").read_text() == link.read_text() == ",a,b\na,0,0\nb,0,0\n"
     assert os.listdir(folder) == ["target"]
     with replace_on_success(link) as temporary:
         assert temporary.suffix == ".csv"
