@@ -169,7 +169,9 @@ def effect(
     ends = product(question.contrasts(contrast), outcomes_of(table.categories.get(pair[1])))
     questions = [replace(question, contrast=each, outcome=outcome) for each, outcome in ends]
     if isinstance(adjust, str) and model is None:
-        model = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed).fit(X, groups=labels, sequence=sequence)
+        weights = None if labels is not None or sequence else shares  # fits take no weights beside these
+        search = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
+        model = search.fit(X, groups=labels, sequence=sequence, sample_weight=weights)
     if adjust == "posterior":
         if not isinstance(model, HNMSearch):
             raise TypeError(f"{option('adjust', 'posterior')} needs a fitted HNMSearch as {option('model')}, or none")
@@ -187,6 +189,10 @@ def effect(
             order = np.argsort(rows)
             notes += _notes_on_rows(table.of_rows(rows[order]), [*covariates, *pair], results[0][1][order])
     notes = [*answers[0].notes, *notes]
+    if (fitted := _model_of(model)) is not None and fitted.about.get("weights") and shares is None:
+        notes.append(
+            f"the graph was learned with weights of rows, this answer is without; give {option('sample_weight')}"
+        )
     for note in notes:
         warn(note, DataWarning)
     return replace(answers[0], notes=tuple(notes), others=tuple(answers[1:]))

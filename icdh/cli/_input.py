@@ -142,7 +142,7 @@ def _number(option: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{option} needs numbers; {text!r} is not a number") from None
+        raise ValueError(f"{option} needs a number, as the table has them; {text!r} is none") from None
 
 
 def give_table(path: str | None, values: NDArray[np.generic], names: Sequence[object]) -> None:
@@ -200,8 +200,11 @@ class Input(NamedTuple):
         interventions = None if self.interventions is None else self.interventions.of_rows(full)
         groups = None if self.groups is None else list(compress(self.groups, full.tolist()))
         units = {name: list(compress(of, full.tolist())) for name, of in self.units.items()}
+        weights = {**self.weights}
+        if weights:
+            weights["sample_weight"] = weights["sample_weight"][full]
         table = LabelledTable(self.table.values[full], self.table.columns)
-        return self._replace(table=table, interventions=interventions, groups=groups, units=units)
+        return self._replace(table=table, interventions=interventions, groups=groups, units=units, weights=weights)
 
 
 def read_input(command: Command, model: StructuralModel | None = None) -> Input:

@@ -42,8 +42,9 @@ def question_about_roots(adjacency: Floats, names: Sequence[object], dates: Coll
     if not given:
         return None
     arrows = [f"{names[cause]} -> {names[n]}" for n in given for cause in np.flatnonzero(adjacency[:, n]).tolist()]
-    roots = shlex.quote(printable(",".join(str(names[n]) for n in given)))
-    return f"can this be: {printable(', '.join(arrows))}? If nothing causes it, pass --roots {roots}"
+    roots = printable(",".join(str(names[n]) for n in given))
+    question = f"can this be: {printable(', '.join(arrows))}? If nothing causes {roots.replace(',', ', ')}, "
+    return f"{question}pass --roots {shlex.quote(roots)}"
 
 
 def is_given(name: str) -> bool:

@@ -12,7 +12,9 @@ from icdh.cli._input import Input, check_files, loaded, read_input, succeeds
 from icdh.cli._messages import BAD_INPUT, with_warnings
 from icdh.exceptions import import_extra
 
-NOT_CHECKED = "residuals were not checked: the tests count every row once, and these rows have weights"
+NOT_CHECKED = (
+    "these rows have weights: residuals were not checked, and the table of columns counts every row once, without them"
+)
 
 
 def check_page_path(path: str) -> None:

@@ -19,7 +19,7 @@ from icdh.diagnostics.independence import NodeTest, node_tests
 from icdh.diagnostics.residuals import Residual, residuals_of
 from icdh.diagnostics.result import LEAST_SEEN, LEVEL, ModelCheck, NodeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals, track_record
-from icdh.exceptions import ArgumentValueError, NotFittedError
+from icdh.exceptions import ArgumentValueError, NotFittedError, option
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.losses import with_losses
 
@@ -97,8 +97,8 @@ def check(
     if fitted.about.get("weights"):
         raise ArgumentValueError(
             "model",
-            "was fitted with sample_weight, and the tests of a check count every row once; fit the rows that frequency "
-            "weights stand for, repeated",
+            f"was fitted with {option('sample_weight')}, and the tests of a check count every row once; check a fit "
+            "without weights",
         )
     X, labels = without_groups(X, groups)
     table = with_relations(fitted.columns.as_table(X), labels, sequence)

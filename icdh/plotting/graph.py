@@ -455,7 +455,7 @@ def edge_styles(records: Sequence[EdgeCheck], names: Sequence[Hashable]) -> dict
     doubtful, place = DOUBTFUL._replace(meaning=doubt(records)), {name: k for k, name in enumerate(names)}
     return {
         (place[record.cause], place[record.effect]): (
-            GIVEN if record.known else WEAK if record.weak else doubtful if record.close else EdgeStyle()
+            WEAK if record.weak else GIVEN if record.known else doubtful if record.close else EdgeStyle()
         )
         for record in records
     }

@@ -876,3 +876,14 @@ def test_the_bend_test_keeps_its_level():
         X = doses(seed, 300)
         rejected += Slope(Sample(X[:, 2], X[:, 1], X[:, :1].T.copy(), (False,), np.ones(300))).bend() < 0.05
     assert rejected <= 14
+
+
+def test_weights_of_a_graph_that_the_answer_lacks_are_said():
+    X, weights = doses(), np.random.default_rng(2).gamma(2.0, size=400)
+    model = HNMSearch(n_restarts=1, knowledge={"roots": [0], "required": [(1, 2)]}).fit(X, sample_weight=weights)
+    with pytest.warns(
+        icdh.DataWarning, match="learned with weights of rows, this answer is without; give sample_weight"
+    ):
+        assert icdh.effect(X, 1, 2, [0], model=model).notes[-1].startswith("the graph was learned with weights")
+    notes = icdh.effect(X, 1, 2, [0], model=model, sample_weight=weights).notes
+    assert not any("weights" in note for note in notes)

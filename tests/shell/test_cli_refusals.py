@@ -123,7 +123,7 @@ REFUSED = [
     ("predict model.icdh word.csv", "no column 'c'"),
     ("sample model.icdh --do z=1", "--do has the variable 'z', which is not one of"),
     ("sample model.icdh --do a", "--do needs NAME=NUMBER"),
-    ("sample model.icdh --shift a=one", "'one' is not a number"),
+    ("sample model.icdh --shift a=one", "'one' is none"),
     ("sample model.icdh --do a=1 --shift a=1", "twice"),
 ]
 

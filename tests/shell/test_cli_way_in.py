@@ -215,7 +215,7 @@ def test_dates_have_no_causes_whatever_they_are_called():
     adjacency = np.array([[0.0, 1.0], [0.0, 0.0]])
     assert question_about_roots(adjacency, ["dose", "visit"]) is None
     said = question_about_roots(adjacency, ["dose", "visit"], ["visit"])
-    assert said == "can this be: dose -> visit? If nothing causes it, pass --roots visit"
+    assert said == "can this be: dose -> visit? If nothing causes visit, pass --roots visit"
 
 
 def test_the_last_line_says_what_was_not_searched(searched):
