@@ -63,8 +63,8 @@ def test_fits_have_the_weights_and_the_evidence_of_repeated_rows(both):
     fits = [fit_node(own, response, hidden_units=UNITS) for own, response in zip((x, repeated(x)), both, strict=True)]
     alone = [fit_node(own[:0], response) for own, response in zip((x, repeated(x)), both, strict=True)]
     for fit, slow in (fits, alone):
-        assert fit.evidence == pytest.approx(slow.evidence, rel=1e-10)
-        assert fit.log_determinant == pytest.approx(slow.log_determinant, rel=1e-10)
+        assert fit.evidence == pytest.approx(slow.evidence, rel=1e-9)
+        assert fit.log_determinant == pytest.approx(slow.log_determinant, rel=1e-7)  # of first order in the weights
         np.testing.assert_allclose(fit.theta, slow.theta, rtol=1e-6, atol=1e-8)
     ends = [
         at_fixed_point(own, response, fit, prior_precision=3.0)
