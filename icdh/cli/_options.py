@@ -511,10 +511,17 @@ class UncertaintyOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learning(TableOptions, Weights, Experiments, EstimatorOptions, KnowledgeOptions, Command):
+class WeightedTableOptions(Weights, TableOptions):
+    """A table to learn from, whose rows may have weights."""
+
+    title: ClassVar[str] = "input"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learning(WeightedTableOptions, Experiments, EstimatorOptions, KnowledgeOptions, Command):
     """A command that learns a graph from a table."""
 
 
-USUAL_KNOWLEDGE = ("forbid", "roots", "leaves", "tiers", "require")
-USUAL_INPUT = ("data", "drop", "missing", "group_column", "sequence", "kinds", "max_seconds")
+USUAL_KNOWLEDGE = ("forbid", "roots", "tiers", "require")
+USUAL_INPUT = ("data", "drop", "missing", "weights", "group_column", "sequence", "kinds", "max_seconds")
 USUAL = (*USUAL_INPUT, "dataset", "columns", "method", "posterior", *USUAL_KNOWLEDGE)
