@@ -169,9 +169,9 @@ def effect(
     ends = product(question.contrasts(contrast), outcomes_of(table.categories.get(pair[1])))
     questions = [replace(question, contrast=each, outcome=outcome) for each, outcome in ends]
     if isinstance(adjust, str) and model is None:
-        weights = None if labels is not None or sequence else shares  # fits take no weights beside these
+        is_weighted = shares is not None and labels is None and not sequence  # fits take no weights beside these
         search = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
-        model = search.fit(X, groups=labels, sequence=sequence, sample_weight=weights)
+        model = search.fit(X, groups=labels, sequence=sequence, sample_weight=share if is_weighted else None)
     if adjust == "posterior":
         if not isinstance(model, HNMSearch):
             raise TypeError(f"{option('adjust', 'posterior')} needs a fitted HNMSearch as {option('model')}, or none")

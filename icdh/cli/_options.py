@@ -234,8 +234,7 @@ class Command:
         of_groups = {option.name for options in groups.values() for option in options}
         yield "", [option for option in filter(_is_option, fields(cls)) if option.name not in of_groups]
         for part, options in groups.items():
-            own = get_annotations(part)
-            yield part.title, sorted(filter(_is_option, options), key=lambda option: option.name not in own)
+            yield part.title, _as_inherited(part, options)
 
     @classmethod
     def _parts(cls) -> list[Any]:
@@ -252,6 +251,12 @@ class Command:
             for file, name, path in given
             if isinstance(file, File) and path
         ]
+
+
+def _as_inherited(part: type, options: Sequence[Field[Any]]) -> list[Field[Any]]:
+    """Return the options among the fields of a class: its own first, then those of each class that it inherits."""
+    classes = [get_annotations(base) for base in part.__mro__]
+    return sorted(filter(_is_option, options), key=lambda field: [field.name in own for own in classes].index(True))
 
 
 def _is_option(part: Field[Any]) -> bool:
@@ -511,10 +516,8 @@ class UncertaintyOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightedTableOptions(Weights, TableOptions):
+class WeightedTableOptions(TableOptions, Weights):
     """A table to learn from, whose rows may have weights."""
-
-    title: ClassVar[str] = "input"
 
 
 @dataclass(frozen=True, kw_only=True)
