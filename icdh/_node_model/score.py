@@ -466,7 +466,7 @@ class FamilyScore:
         """
         if not self.wanted_noise == self.noise == "auto":
             return False
-        numbers = [family[0] for family in families if self.families.responses[family[0]].density is not None]
+        numbers = [node for node, _ in self._with_density(families)]
         gain = (score_before - sum(self(families))) / max(self.families.counts()[numbers].sum(), 1)
         if gain >= LEAST or np.minimum(self._gains_over_gaussian(families), MOST).mean() >= LEAST:
             return False
@@ -475,9 +475,13 @@ class FamilyScore:
 
     def _gains_over_gaussian(self, families: Sequence[Family]) -> Floats:
         """Return the gain of every continuous variable by other noise, in nats an observation; of none, one zero."""
-        continuous = [family for family in families if self.families.responses[family[0]].density is not None]
+        continuous = self._with_density(families)
         gains = [self.families.gain_over_gaussian(family, self.fit_of(family)) for family in continuous]
         return np.array(gains or [0.0])
+
+    def _with_density(self, families: Sequence[Family]) -> list[Family]:
+        """Return the families whose effect has values with a density."""
+        return [family for family in families if self.families.responses[family[0]].density is not None]
 
     def describes_well(self, family: Family) -> bool:
         """Return whether a number has enough hidden units, and noise above the floor of the variance.

@@ -118,7 +118,7 @@ def check(
     counts = np.ones(checked.values.shape, dtype=bool) if design.baseline is None else design.baseline[:, part]
     places = np.random.default_rng(int(rng.integers(2**31)))  # not the stream that a user may have simulated X by
     residuals = residuals_of(fitted, checked, counts, places)
-    tests = node_tests(residuals, graph, table.unordered)
+    tests = node_tests(residuals, graph, checked)
     nodes = [_node(names, node, tests[node], residuals.of[node], graph[:, node]) for node in sorted(tests)]
     if isinstance(model, HNMSearch):
         fitted = with_losses(fitted, model)

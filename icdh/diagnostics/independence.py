@@ -31,13 +31,13 @@ Shen, Panda, Vogelstein: "The chi-square test of distance correlation", J. Compu
 """
 
 import math
-from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import erfc
 
 from icdh import graphs
+from icdh._table.table import Table
 from icdh._table.transforms import normal_scores
 from icdh._utils.arrays import Floats
 from icdh.diagnostics._kernels import sum_of_products_of_distances
@@ -164,20 +164,19 @@ class NodeTest(NamedTuple):
     p_value: float
 
 
-def node_tests(residuals: Residuals, adjacency: Floats, labels: Collection[int]) -> dict[int, NodeTest]:
+def node_tests(residuals: Residuals, adjacency: Floats, table: Table) -> dict[int, NodeTest]:
     """Test the residual of every variable that varies.
 
     Parameters
     ----------
     residuals : Residuals
-        The residuals, and the variables.
+        The residuals.
     adjacency : ndarray, shape (N, N)
         The graph.
-    labels : collection of int
-        The variables of labels without an order.
+    table : Table
+        The observations that they are of.
     """
     reached = graphs.descendants(adjacency != 0)
-    varying = np.flatnonzero(residuals.variables.min(axis=1) < residuals.variables.max(axis=1)).tolist()
     known: dict[tuple[int, bytes], Distances] = {}
 
     def distances(variable: int, node: int) -> Distances:
@@ -185,7 +184,7 @@ def node_tests(residuals: Residuals, adjacency: Floats, labels: Collection[int])
         rows = residuals.rows[node]
         key = variable, rows.tobytes()
         if key not in known:
-            values, of_labels = residuals.variables[variable][rows], variable in labels
+            values, of_labels = table.values[variable][rows], variable in table.unordered
             known[key] = Distances.of(values if of_labels else normal_scores(values), of_labels)
         return known[key]
 
@@ -195,7 +194,7 @@ def node_tests(residuals: Residuals, adjacency: Floats, labels: Collection[int])
         if residual.values.size < 4 or residual.seen.mean() < LEAST_SEEN:
             return Dependence(None, 1.0), Dependence(None, 1.0), Dependence(None, 1.0)
         noise = Distances.of(normal_scores(residual.values))
-        others = [other for other in varying if other != node and not reached[node, other]]
+        others = [other for other in residuals.of if other != node and not reached[node, other]]
         causes = [_dependence(other, distances(other, node), noise) for other in others if is_cause[other]]
         rest = [_dependence(other, distances(other, node), noise) for other in others if not is_cause[other]]
         mean = []

@@ -66,14 +66,11 @@ class Residuals(NamedTuple):
     ----------
     of : dict of int to Residual
         By the variable's place in the table.
-    variables : ndarray, shape (N, M)
-        The variables as causes; codes of labels.
     rows : dict of int to ndarray of bool, shape (M,)
         The observations that the residual of each is of.
     """
 
     of: dict[int, Residual]
-    variables: Floats
     rows: dict[int, Mask]
 
 
@@ -91,7 +88,7 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
     rng : Generator
         Draws places in cells and between probabilities.
     """
-    scaled, variables, of, rows = model.scaled(table), table.values, {}, {}
+    scaled, of, rows = model.scaled(table), {}, {}
     for node in np.flatnonzero(table.varying).tolist():
         counted = counts[node] & (np.count_nonzero(counts[node]) >= LEAST_PART)
         given = model.conditionals[node]
@@ -100,10 +97,10 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
         if density is not None:
             spread = density.location_and_scale(outputs)[1]
             seen = counted & (spread > RESOLVED * scaled[node].std())
-        places = _places(model, node, table.values[node], law, outputs, rng)[seen]
+        places = _places(model, node, table.values[node], scaled[node], law, outputs, rng)[seen]
         residual: Floats = ndtri(np.clip(places, LEAST_PLACE, 1.0 - LEAST_PLACE))
         parents = np.flatnonzero(model.adjacency[:, node]).tolist()
-        causes = [_as_cause(table, variables[cause], cause)[:, seen] for cause in parents]
+        causes = [_as_cause(table, cause)[:, seen] for cause in parents]
         noise, mean = "none", None
         if density is not None:
             mean = law.mean_and_scale(outputs)[0][seen]
@@ -111,14 +108,19 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
             noise = density.errors.name if noise == "gaussian" else noise
         of[node] = Residual(residual, seen[counts[node]], mean, noise, misfit_of_residual(residual, causes))
         rows[node] = seen
-    return Residuals(of, variables, rows)
+    return Residuals(of, rows)
 
 
 def _places(
-    model: StructuralModel, node: int, observed: Floats, law: Law, outputs: Floats, rng: np.random.Generator
+    model: StructuralModel,
+    node: int,
+    observed: Floats,
+    scaled: Floats,
+    law: Law,
+    outputs: Floats,
+    rng: np.random.Generator,
 ) -> Floats:
-    """Return where observed values, shape (M,), are in their distributions, those of a grid anywhere in their cells."""
-    scaled = model.columns.scaling.apply(observed, node)
+    """Return where observed values, and scaled, are in their distributions, those of a grid anywhere in their cells."""
     places = law.quantile_residuals(scaled, outputs, rng)
     if node not in model.columns.grids:
         return places
@@ -129,6 +131,7 @@ def _places(
     return np.where(law.has_density(scaled), low + (high - low) * rng.random(low.size), places)
 
 
-def _as_cause(table: Table, values: Floats, variable: int) -> Floats:
+def _as_cause(table: Table, variable: int) -> Floats:
     """Return a variable as a cause, shape (w, M): labels as indicators."""
+    values = table.values[variable]
     return indicators(values, int(values.max()) + 1) if variable in table.unordered else values[np.newaxis]

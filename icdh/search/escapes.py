@@ -244,7 +244,7 @@ def greedy_search(
         if start is None or escapes:
             search.escape()
         graph, moves = search.graph, list(search.moves)
-        score = sum(scores(list(enumerate(graph))))
+        score = climber.total(graph)
         while start is None and search.choose_noise(start_of_noise):
             search.escape()
         if climber.revoke_noise(search.graph, score):

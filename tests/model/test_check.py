@@ -55,7 +55,7 @@ def residuals_and_tests(values, *edges, kinds=None, transform="none"):
     table = model.columns.as_table(values)
     everywhere = np.ones(table.values.shape, dtype=bool)
     residuals = residuals_of(model, table, everywhere, np.random.default_rng(0))
-    return residuals, node_tests(residuals, model.adjacency, table.unordered)
+    return residuals, node_tests(residuals, model.adjacency, table)
 
 
 def p_of(x, y, of_labels=False):
