@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from icdh._estimators.graph_search import SIZES, LearnedGraph, family_evidence
+from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.additive import AdditivePredictor
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families
 from icdh._node_model.gaussian import GaussianLaw, fit_linear
-from icdh._node_model.law import CONSTANT, Conditional, Law
+from icdh._node_model.law import CONSTANT, SAME, Conditional, Law
 from icdh._node_model.network import FamilyPredictor, NodeNetwork
 from icdh._node_model.noise import fit_noise, noise_gain
 from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore, quick_score
@@ -74,7 +75,7 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
             conditionals[node] = replace(conditionals[node], law=law)
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
-    values = scaling.transformed(table.in_users_columns(n_variables))
+    values = _with_masses(columns, table.in_users_columns(n_variables))
     centre, transformed = columns.centre.copy(), [*scaling.transforms]
     centre[transformed] = mean_of(values[transformed], table.weights)
     laws = [given.law.density for given in conditionals if given is not CONSTANT]
@@ -86,6 +87,17 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
         "nll_": model.nll(values, table.baseline, table.weights),
     }
     return model, learned, in_time
+
+
+def _with_masses(columns: ModelColumns, standardised: Floats) -> Floats:
+    """Return scaled values of standardised ones in single precision, which a steep transform moves off their masses."""
+    scaling = columns.scaling
+    values = scaling.transformed(standardised)
+    for node in scaling.transforms.keys() & columns.masses.keys():
+        for mass in columns.masses[node]:
+            is_mass = np.abs(standardised[node] - (mass - scaling.offset[node]) / scaling.scale[node]) <= SAME
+            values[node, is_mass] = scaling.apply(mass, node)
+    return values
 
 
 def _transforms(found: LearnedGraph, n_variables: int) -> dict[int, Rescaled]:

@@ -45,6 +45,18 @@ def test_the_score_is_a_density_in_the_units_of_the_table(model):
     assert total == pytest.approx(np.exp(of_cause[0]), rel=0.01)
 
 
+@pytest.mark.filterwarnings("ignore::icdh.exceptions.DataWarning")
+def test_the_likelihood_of_the_fit_is_that_of_its_model_where_a_transform_is_steep_at_a_mass():
+    rng = np.random.default_rng(3)
+    income = np.exp(0.5 * rng.normal(size=800)) * 1000.0
+    spending = np.where(rng.random(800) < 0.4, 0.0, income * 0.1 * np.exp(0.3 * rng.normal(size=800)))
+    X = np.column_stack([income, spending])
+    model = HNMSearch(column_transform="log").fit(X)
+    table = model.model_.columns.as_table(X)
+    assert list(model.model_.columns.masses) == [1]
+    assert model.nll_ == pytest.approx(model.model_.nll(model.model_.scaled(table)), rel=1e-4)
+
+
 def test_a_linear_winner_answers_as_a_line():
     rng = np.random.default_rng(1)
     x = rng.normal(size=500)
