@@ -4,8 +4,10 @@ A column recorded on a grid is spread over its cells once, as a cause and as a r
 the same continuous variables. Values far more frequent than their neighbours are point masses, with a probability of
 their own (`icdh._node_model.point_masses`). The cell of another value that many rows share is widened until its density
 is at most that of a spread over one standard deviation of the column: a narrow cell would be a spike that no noise
-explains, and would decide the arrow. An ordinal column is not spread. A column of K categories is, as a cause, K
-network inputs of zeros and ones, which enter and leave a family together.
+explains, and would decide the arrow. Where numbers were rounded to different digits there are heaps; the distribution
+of the noise is measured with every heap spread half-way to the next ones (Heitjan, Rubin: "Inference from coarse data
+via multiple imputation with application to age heaping", JASA 85, 1990). An ordinal column is not spread. A column of K
+categories is, as a cause, K network inputs of zeros and ones, which enter and leave a family together.
 """
 
 import math
@@ -22,10 +24,10 @@ from icdh._node_model.network import indicators
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response
-from icdh._table.kinds import DECLARABLE
+from icdh._table.kinds import DECLARABLE, heaps_beyond_chance
 from icdh._table.transforms import Rescaled, Transform, fit_transform, is_heavy_tailed, normal_scores
 from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.entropy import cells, places
+from icdh._utils.entropy import cells, edges_of_cells, places
 from icdh._utils.weighted import deviation_of, mean_of, of_rows, sum_of
 
 DRAWS = 3
@@ -237,16 +239,19 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
         masses[values == value] = k
     rows, without_masses = np.flatnonzero(masses == 0), not masses.any()
     low, high = cells_of(values[rows])
-    samples = [values[rows]]
+    numbers, samples = values[rows], [values[rows]]
     if low is not high:
-        samples = [low + places(values[rows], column.rng) * (high - low) for _ in range(DRAWS)]
+        drawn = [places(numbers, column.rng) for _ in range(DRAWS)]
+        wide_low, wide_high = _with_wide_heaps(numbers, low, high)
+        numbers = low + drawn[0] * (high - low)
+        samples = [wide_low + place * (wide_high - wide_low) for place in drawn]
     weights = of_rows(column.weights, rows)
     if without_masses and column.transform == "none":
         response = GaussianResponse.over_cells(low, high, samples, weights)
-        return Reading(response.samples[0][np.newaxis], response)
+        return Reading(numbers[np.newaxis], response)
 
     transform, gain = _transform_of(column, samples, min(low.min(), values.min()), weights)
-    numbers = transform.apply(samples[0])
+    numbers = transform.apply(numbers)
     cause = transform.apply(values)
     cause[rows] = numbers
     whole = (
@@ -257,7 +262,7 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
     gain -= sum_of(weights, rows.size) * math.log(own.scale)
     response = GaussianResponse.over_cells(low, high, samples, weights)
     if without_masses:
-        return Reading(samples[0][np.newaxis], response, gain, transform=own)
+        return Reading((numbers[np.newaxis] - own.offset) / own.scale, response, gain, transform=own)
     causes = ((cause - whole.offset) / whole.scale)[np.newaxis]
     if column.transform == "none":
         whole = replace(whole, offset=0.0, scale=1.0)
@@ -309,3 +314,15 @@ def _wide_cells(values: Floats) -> tuple[Floats, Floats]:
     scale = min(values.std(), np.ptp(quartiles) / 1.349) or values.std()
     lacking = np.where(counts > 1, counts / values.size * scale, 0.0)[index] - (high - low)
     return low - np.maximum(lacking, 0.0) / 2, high + np.maximum(lacking, 0.0) / 2
+
+
+def _with_wide_heaps(values: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return cells in which every heap reaches half-way to the next heaps, as numbers do that were rounded to them."""
+    distinct, index, counts = np.unique(values, return_inverse=True, return_counts=True)
+    heaps = heaps_beyond_chance(counts)
+    if heaps.size < 2:
+        return low, high
+    ends = np.stack([np.full(distinct.size, np.inf), np.full(distinct.size, -np.inf)])
+    edges = edges_of_cells(distinct[heaps])
+    ends[:, heaps] = edges[:-1], edges[1:]
+    return np.minimum(low, ends[0, index]), np.maximum(high, ends[1, index])

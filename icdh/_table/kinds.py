@@ -29,6 +29,7 @@ class TieLimits:
     heap_over_others: float = 3.0
     heap_over_neighbours: float = 3.0
     fewest_in_heap: int = 10
+    lacking_by_chance: float = 3.0  # rows that the neighbours of a value may lack
     fewest_heaps: int = 3
     heaped_share: float = 1 / 3
     fewest_others: int = 20  # rows that a column needs beside its point masses
@@ -366,9 +367,18 @@ def is_heaped(values: Floats) -> bool:
     _, counts = np.unique(rest, return_counts=True)
     if counts.size < FEW_VALUES:
         return False
-    adjacent = np.convolve(np.pad(counts, 1, mode="reflect"), (0.5, 0.0, 0.5), mode="valid")
-    heaps = counts[(counts >= TIES.fewest_in_heap) & (counts >= TIES.heap_over_neighbours * adjacent)]
+    heaps = counts[(counts >= TIES.fewest_in_heap) & (counts >= TIES.heap_over_neighbours * _adjacent(counts))]
     return bool(heaps.size >= TIES.fewest_heaps and heaps.sum() >= TIES.heaped_share * rest.size)
+
+
+def heaps_beyond_chance(counts: Integers) -> Integers:
+    """Return the places of the values that surely are heaps, given how often every value occurs, in their order."""
+    return np.flatnonzero(counts >= TIES.heap_over_neighbours * (_adjacent(counts) + TIES.lacking_by_chance))
+
+
+def _adjacent(counts: Integers) -> Floats:
+    """Return the mean count of the two neighbours of every value."""
+    return np.convolve(np.pad(counts, 1, mode="reflect"), (0.5, 0.0, 0.5), mode="valid")
 
 
 def _is_one_of_several(counts: Integers, top: int) -> bool:

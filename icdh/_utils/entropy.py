@@ -187,11 +187,17 @@ def cells(sample: Floats) -> tuple[Floats, Floats]:
     values, index, counts = np.unique(sample, return_inverse=True, return_counts=True)
     if values.size in (1, sample.size):
         return sample.copy(), sample.copy()
-    middles = (values[1:] + values[:-1]) / 2
-    edges = np.concatenate([[2 * values[0] - middles[0]], middles, [2 * values[-1] - middles[-1]]])
+    edges = edges_of_cells(values)
     low = np.where(counts > 1, edges[:-1], values)
     high = np.where(counts > 1, edges[1:], values)
     return low[index], high[index]
+
+
+def edges_of_cells(values: Floats) -> Floats:
+    """Return the edges half-way between values in ascending order, shape (k + 1,); outermost cells are symmetric."""
+    middles = (values[1:] + values[:-1]) / 2
+    edges: Floats = np.concatenate([[2 * values[0] - middles[0]], middles, [2 * values[-1] - middles[-1]]])
+    return edges
 
 
 def places(sample: Floats, rng: np.random.Generator) -> Floats:
