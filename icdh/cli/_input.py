@@ -251,7 +251,7 @@ def read_input(command: Command, model: StructuralModel | None = None) -> Input:
     for name, _ in command.kinds:
         if name in drop or (columns and name not in columns):
             raise ValueError(f"--kinds names {name!r}, which --drop or --columns leaves out; read it, or give no kind")
-    changes = _changes(table, drop, command)
+    changes = _changes(table, weights.get("sample_weight"), drop, command)
     for line in () if command.quiet else changes:
         report("note", line)
     labels_of = dict(zip(labels, cells, strict=True))
@@ -285,9 +285,11 @@ def _weights(table: LabelledTable, command: Command) -> tuple[LabelledTable, dic
     return LabelledTable(values, names), {"sample_weight": weights, "weights": how}
 
 
-def _changes(table: LabelledTable, drop: Sequence[str], command: Command) -> list[str]:
+def _changes(table: LabelledTable, weights: Floats | None, drop: Sequence[str], command: Command) -> list[str]:
     """Return a line about every change to the table."""
     lines = [f"left out: {', '.join(drop)}"] if drop else []
+    if weights is not None and not weights.all():
+        lines.append(f"rows without weight are left out: {np.count_nonzero(weights == 0.0)} of {weights.size}")
     lines += [f"dates as days since 1970: {', '.join(command.dates)}"] if command.dates else []
     gaps = table.gaps
     rows = np.count_nonzero(gaps.any(axis=1))

@@ -17,5 +17,5 @@ class Explain(Command):
     def run(self) -> None:
         """Print the page of the manual, without its marks."""
         page = files("icdh.cli").joinpath("reading.rst").read_text(encoding="utf-8")
-        marks = r"``|(?<!\S)\*(?=\w+\*)|(?<=\w)\*(?=\s)"
+        marks = r"``|(?<!\S)\*(?=\w+\*)|(?<=\w)\*(?=[\s.])"
         print(re.sub(marks, "", page.replace(".. code-block:: text\n\n", "")), end="")

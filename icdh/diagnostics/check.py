@@ -123,7 +123,7 @@ def check(
     if isinstance(model, HNMSearch):
         fitted = with_losses(fitted, model)
     edges, unit = sorted(edge_records(fitted, settled), key=lambda edge: edge.doubt), weight_unit(fitted)
-    unknown = [(names.index(edge.cause), names.index(edge.effect)) for edge in edges if not edge.known]
+    unknown = [(names.index(edge.cause), names.index(edge.effect)) for edge in edges if not (edge.known or edge.weak)]
     of_arrows = track_record(Marginals.of(table), unknown, names) if unit == "nats" else ""
     return ModelCheck(nodes, edges, table.n_observations, part.size, unit, of_arrows)
 

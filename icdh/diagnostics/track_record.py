@@ -88,7 +88,7 @@ def track_record(marginals: Marginals, edges: Sequence[tuple[int, int]], names: 
     marginals : Marginals
         Those of the table.
     edges : sequence of pairs
-        Cause and effect of every arrow whose direction nobody knows, by position.
+        Cause and effect of every arrow that is no doubtful one, and whose direction nobody knows; by position.
     names : sequence
         The variables.
     """
