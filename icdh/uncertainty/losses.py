@@ -122,7 +122,7 @@ def _dependence_factor(found: LearnedGraph) -> Callable[[int, int], float]:
     @cache
     def design_effects(node: int) -> Floats:
         family = node, found.graph[node]
-        return np.asarray(found.scores.families.design_effects(family, found.scores.fit_of(family)))
+        return np.asarray(found.scores.models.design_effects_of(family, found.scores.fit_of(family)))
 
     return lambda cause, effect: 1.0 / float(design_effects(effect)[found.graph[effect].index(cause)])
 
@@ -264,7 +264,7 @@ class _HiddenCauses:
 
     def __init__(self, scores: FamilyScore, graph: Graph, required: Mask, clock: Clock):
         self.graph, self.required = graph, required
-        continuous = [response.gaussian is not None for response in scores.families.responses]
+        continuous = [response.least_squares is not None for response in scores.families.responses]
         self.edges = [
             (i, j)
             for j, parents in enumerate(graph)
@@ -311,10 +311,10 @@ class _HiddenCauses:
 
 def _innovation(scores: FamilyScore, family: Family) -> Floats:
     """Return the standardised residual of a family, zero where observations do not count."""
-    values, known = np.zeros(scores.families.n_observations), scores.families
-    scores([family])
-    residual = known.linear_residual(family) if scores.model_of(family) == "linear" else scores.residuals(family)
+    values, rows = np.zeros(scores.families.n_observations), scores.families.rows
+    is_linear = scores.model_of(family) == "linear"
+    residual = scores.models.linear_residual(family) if is_linear else scores.residuals(family)
     residual = residual / max(float(residual.std()), np.finfo(float).tiny)
     residual = normal_scores(residual) if is_heavy_tailed(residual) else residual
-    values[slice(None) if known.rows is None else known.rows[family[0]]] = residual
+    values[slice(None) if rows is None else rows[family[0]]] = residual
     return values
