@@ -177,12 +177,6 @@ class FamilyModels:
         mean, deviation = node_outputs(fit.theta, x, fit.hidden_units)  # of all outputs the first two
         return [(sample - mean) / deviation for sample in numbers.samples], deviation
 
-    def noise_of(self, family: Family, fit: NodeFit, noise: str) -> str:
-        """Return the noise distribution of a family: "gaussian", "student", "free", or "none" if it has no density."""
-        if self.families.responses[family[0]].density is None:
-            return "none"
-        return self._noise(family[0], self.residuals(family, fit)[0], noise)[1]
-
     def gain_over_gaussian(self, family: Family, fit: NodeFit) -> float:
         """Return what the noise that "auto" chooses gains, in nats an observation, its cost aside.
 

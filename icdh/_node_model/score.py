@@ -27,7 +27,6 @@ from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
 from icdh._node_model.family_models import COLD, OPTIMISM, FamilyModels, Start
-from icdh._node_model.mean_and_spread import mean_and_spread_losses
 from icdh._node_model.noise import LEAST, MOST
 from icdh._node_model.pair_estimates import Pair, misfit, pair_gains
 from icdh._node_model.screening import LinearGains
@@ -230,8 +229,33 @@ class FamilyScore:
         return family, self.units[family[0]]
 
     def _start_of(self, family: Family) -> Start:
-        known = self.memory.parents.get(family[0], ())
-        return warm_start(self.families, family, self.units[family[0]], self.known_fit, known)
+        """Return the best known fit of a neighbouring family as a start; a cold one if there is none.
+
+        The best one with a parent fewer comes first; the weights of the further parent are zero. Most families of a
+        node that has just got more hidden units have only neighbours with a parent more; the weights of that parent are
+        left out. The prior's precisions are taken over: from their initial values all weights would shrink and grow
+        again.
+        """
+        node, parents = family
+        if not parents:
+            return COLD
+        fewer = [(parents[:k] + parents[k + 1 :], parents[k]) for k in range(len(parents))]
+        if best := self._best_known(node, fewer if len(parents) > 1 else []):
+            fit, new = best
+            weights = self.families.weights_of(new, parents, fit.hidden_units)
+            return Start(np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start)), fit.precision)
+        known = self.memory.parents.get(node, ())
+        more = [other for other in known if len(other) == len(parents) + 1 and {*parents} < {*other}]
+        if best := self._best_known(node, [(other, min({*other} - {*parents})) for other in more]):
+            fit, old = best
+            return Start(np.delete(fit.theta, self.families.weights_of(old, parents, fit.hidden_units)), fit.precision)
+        return COLD
+
+    def _best_known(self, node: int, neighbours: Iterable[tuple[tuple[int, ...], int]]) -> tuple[NodeFit, int] | None:
+        """Return the best known fit of a node among parents that are each given with a variable, and that variable."""
+        fits = ((self.known_fit((node, parents)), variable) for parents, variable in neighbours)
+        known = [(fit, variable) for fit, variable in fits if fit is not None and fit.succeeded]
+        return min(known, key=lambda pair: pair[0].evidence, default=None)
 
     def fit(self, family: Family, start: Start = COLD) -> NodeFit:
         """Return a new fit of a family, which is not kept."""
@@ -353,15 +377,6 @@ class FamilyScore:
     def residuals(self, family: Family) -> Floats:
         """Return the standardised residuals of a family that was scored, one for each observation that counts."""
         return self.models.residuals(family, self.fit_of(family))[0][0]
-
-    def noise_of(self, family: Family) -> str:
-        """Return the noise distribution of a family that was scored; see `FamilyModels.noise_of`."""
-        return self.models.noise_of(family, self.fit_of(family), self.noise)
-
-    def mean_and_spread_losses(self, family: Family) -> Floats:
-        """Return the nats lost without each cause in the mean, and in the spread, shape (2, p)."""
-        self.clock.check()
-        return mean_and_spread_losses(self.models, family, self.fit_of(family), self.noise)
 
     def fitted(self) -> set[Family]:
         """Return the families that have a fit, of any number of units."""
@@ -595,63 +610,7 @@ class QuickScore(FamilyScore):
         """Return the fit of a family that was scored."""
         return (self.known if family in self.known else self.quick).fit_of(family)
 
-    def noise_of(self, family: Family) -> str:
-        """Return the noise distribution of a family that was scored."""
-        return (self.known if family in self.known else self.quick).noise_of(family)
-
 
 def quick_score(scores: FamilyScore) -> FamilyScore:
     """Return the score on a few of the observations, without a limit of time."""
     return scores.on(scores.families.subsample(QUICK_OBSERVATIONS))
-
-
-def warm_start(
-    families: Families,
-    family: Family,
-    hidden_units: int,
-    known_fit: Callable[[Family], NodeFit | None],
-    known_parents: Iterable[tuple[int, ...]],
-) -> Start:
-    """Return the best known fit of a neighbouring family as a start; a cold one if there is none.
-
-    The best one with a parent fewer comes first; the weights of the further parent are zero. Most families of a node
-    that has just got more hidden units have only neighbours with a parent more; the weights of that parent are left
-    out. The prior's precisions are taken over: from their initial values all weights would shrink and grow again.
-
-    Parameters
-    ----------
-    families : Families
-        What is fitted.
-    family : tuple
-        The node and its parents.
-    hidden_units : int
-        m.
-    known_fit : callable
-        Returns the fit of a family, None if it has none.
-    known_parents : iterable of tuple
-        The parents that the node was fitted with: few, where there are many variables.
-    """
-    node, parents = family
-    if not parents:
-        return COLD
-    fewer = [((node, parents[:k] + parents[k + 1 :]), parents[k]) for k in range(len(parents))]
-    if best := _best_known(fewer if len(parents) > 1 else [], known_fit):
-        fit, new = best
-        weights = families.weights_of(new, parents, hidden_units)
-        theta = np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start))
-        return Start(theta, fit.precision)
-    more = [other for other in known_parents if len(other) == len(parents) + 1 and {*parents} < {*other}]
-    if best := _best_known([((node, other), min({*other} - {*parents})) for other in more], known_fit):
-        fit, new = best
-        theta = np.delete(fit.theta, families.weights_of(new, parents, hidden_units))
-        return Start(theta, fit.precision)
-    return COLD
-
-
-def _best_known(
-    neighbours: Iterable[tuple[Family, int]], known_fit: Callable[[Family], NodeFit | None]
-) -> tuple[NodeFit, int] | None:
-    """Return the best known fit among families that are each given with a variable, and that variable."""
-    fits = ((known_fit(family), variable) for family, variable in neighbours)
-    known = [(fit, variable) for fit, variable in fits if fit is not None and fit.succeeded]
-    return min(known, key=lambda pair: pair[0].evidence, default=None)

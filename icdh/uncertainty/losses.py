@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 
 import numpy as np
@@ -23,6 +23,7 @@ import numpy as np
 from icdh._estimators.graph_search import LearnedGraph, cheap_gains
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.structural import StructuralModel
+from icdh._node_model.mean_and_spread import mean_and_spread_losses
 from icdh._node_model.score import FamilyScore
 from icdh._node_model.screening import TableGains
 from icdh._table.transforms import is_heavy_tailed, normal_scores
@@ -226,7 +227,7 @@ def mean_and_spread_loss(model: HNMSearch, *, clock: Clock | None = None) -> tup
             if graph != found.graph:
                 scores.polish(families)
             scores(families)
-            of_families = scores.run("separating mean and spread", scores.mean_and_spread_losses, families)
+            of_families = scores.run("separating mean and spread", partial(mean_and_spread_losses, scores), families)
             for (node, parents), of_family in zip(families, of_families, strict=True):
                 losses[:, order[list(parents)], order[node]] = of_family
     mean, spread = losses[:, : len(dag), : len(dag)]

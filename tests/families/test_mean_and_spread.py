@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import models_of
+from helpers import family_evidence, models_of
 from support.families import GaussianResponse, SplitNetwork, mean_and_spread_losses, network_outputs
 from support.responses import SUBJECTS
 from support.utils import Clock
@@ -27,8 +27,9 @@ FAMILY = 3, (0, 1, 2)
 
 
 def losses(table, family=FAMILY, noise="gaussian", units=5, **options):
-    models = models_of(table, **options)
-    return mean_and_spread_losses(models, family, models.fit(family, units), noise)
+    scores = family_evidence(table, hidden_units=units, noise=noise, **options)
+    scores([family])
+    return mean_and_spread_losses(scores, family)
 
 
 def acts_on(found):
@@ -120,8 +121,7 @@ def test_an_effect_without_a_spread_has_no_losses():
     rng = np.random.default_rng(0)
     for kind in ("two levels", "levels", "labels"):
         subject = SUBJECTS[kind](rng, 60)
-        models = models_of(rng.normal(size=(2, 60)), [subject.response] * 2, edge_penalty=0.0)
-        assert np.isnan(mean_and_spread_losses(models, (1, (0,)), models.fit((1, (0,)), 3), "gaussian")).all()
+        assert np.isnan(losses(rng.normal(size=(2, 60)), (1, (0,)), units=3, responses=[subject.response] * 2)).all()
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ ROOMS = {
         "noise_density < _kernels law < _outputs_kernels _additive_kernels _linear_kernels response < "
         "_descent_kernels network < noise gain_estimates gaussian scoring < ordinal categorical count < point_masses < "
         "evidence columns families < design_effects additive screening pair_estimates < family_models < "
-        "mean_and_spread < score"
+        "score < mean_and_spread"
     ),
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
     "_model": "columns < causal < effects persist export < structural",
