@@ -130,7 +130,7 @@ def agreement_of_rows(model):
 def log_densities(scores, family):
     """Return the Gaussian log density of every row given a family's causes, without a constant."""
     scores([family])
-    residuals, deviation = scores.families.residuals(family, scores.fit_of(family))
+    residuals, deviation = scores.models.residuals(family, scores.fit_of(family))
     return -0.5 * np.mean(np.square(residuals), axis=0) - np.log(deviation)
 
 

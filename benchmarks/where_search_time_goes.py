@@ -25,7 +25,7 @@ from where_time_goes import Clock
 
 from icdh import HNMSearch
 from icdh._estimators import graph_search, refit
-from icdh._node_model import families, gaussian, score, scoring
+from icdh._node_model import family_models, gaussian, score, scoring
 from icdh.search import climb, escapes
 
 STAGES = {
@@ -43,8 +43,8 @@ PURPOSES = {
 CLOCKS = {
     "fits": (gaussian, "node_fit"),
     "ordinal, categorical": (scoring, "minimise"),
-    "gain estimates": (families.Families, "gain_estimates"),
-    "noise": (families, "noise_gain"),
+    "gain estimates": (family_models.FamilyModels, "gain_estimates"),
+    "noise": (family_models, "noise_gain"),
 }
 
 
@@ -131,7 +131,7 @@ def account(X):
             stack.enter_context(patch.object(*place, wrap(getattr(*place), name)))
         for part, name, wrap in (
             (climb.Climber, "_best_move", own.remembering_graphs),
-            (families.Families, "fit", own.remembering_fits),
+            (family_models.FamilyModels, "fit", own.remembering_fits),
         ):
             stack.enter_context(patch.object(part, name, wrap(getattr(part, name))))
         begin = time.process_time()

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from icdh._node_model.families import Families, Start
+from icdh._node_model.families import Families
+from icdh._node_model.family_models import FamilyModels, Start
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array
@@ -320,14 +321,11 @@ def _bag(
     spread = [(column, _without_ties(column, rows, rng)) for column in (x, y)]
     for share in PAIRS.clipped:
         samples = [_sample(column, values, share) for column, values in spread]
-        families = Families(
-            np.array([sample.clipped for sample in samples]),
-            [GaussianResponse(sample.clipped, np.zeros(rows.size), [sample.values]) for sample in samples],
-            prior_precision=PAIRS.prior_precision,
-            edge_penalty=0.0,
-            random_state=start,
-        )
-        yield _evaluate(families, samples, 0, 1), _evaluate(families, samples, 1, 0)
+        causes = np.array([sample.clipped for sample in samples])
+        effects = [GaussianResponse(sample.clipped, np.zeros(rows.size), [sample.values]) for sample in samples]
+        widths, no_penalty = np.ones(2, dtype=np.int64), np.zeros((2, 2))
+        models = FamilyModels(Families(causes, effects, widths, no_penalty, PAIRS.prior_precision, start))
+        yield _evaluate(models, samples, 0, 1), _evaluate(models, samples, 1, 0)
 
 
 def _without_ties(column: _Standardised, rows: Integers, rng: np.random.Generator) -> Floats:
@@ -346,11 +344,11 @@ def _sample(column: _Standardised, values: Floats, share: float) -> _Sample:
     return _Sample(values, clipped, grid, offset, scale)
 
 
-def _evaluate(families: Families, samples: Sequence[_Sample], cause: int, effect: int) -> DirectionFit:
+def _evaluate(models: FamilyModels, samples: Sequence[_Sample], cause: int, effect: int) -> DirectionFit:
     """Return one fit of one direction, in standardised units."""
     family, x, y = (effect, (cause,)), samples[cause], samples[effect]
-    fit = families.fit(family, PAIRS.hidden_units, START)
-    (noise,), scale = families.residuals(family, fit)
+    fit = models.fit(family, PAIRS.hidden_units, START)
+    (noise,), scale = models.residuals(family, fit)
     units = np.log(x.scale * y.scale)
     length = mean_entropy(x.values) + np.log(scale).mean() + mean_entropy(noise) + units
     mean, scale = node_outputs(fit.theta, x.grid[np.newaxis], PAIRS.hidden_units)

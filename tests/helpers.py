@@ -17,7 +17,17 @@ import naive
 import numpy as np
 import pytest
 from support.article import Limits, Problem, draw_initial_weights, fit_problem
-from support.families import NONE, Families, FamilyScore, _kernels, fit_node, forward
+from support.families import (
+    NONE,
+    Families,
+    FamilyModels,
+    FamilyScore,
+    GaussianResponse,
+    ScoreSettings,
+    _kernels,
+    fit_node,
+    forward,
+)
 
 from icdh import cli
 from icdh.knowledge import EdgeRules, Knowledge
@@ -191,12 +201,26 @@ def random_dag(rng, n, density):
     return np.triu(rng.random((n, n)) < density, k=1).astype(np.int8)[np.ix_(order, order)]
 
 
-def family_evidence(causes, responses=None, **options):
+def families_of(causes, responses=None, widths=None, edge_penalty=2.0, prior_precision=3.0, random_state=0, rows=None):
+    """The families of variables, by default numbers with exact values."""
+    responses = list(map(GaussianResponse.exact, causes)) if responses is None else responses
+    N = len(responses)
+    widths = np.ones(N, dtype=int) if widths is None else widths
+    penalties = np.broadcast_to(np.asarray(edge_penalty, dtype=float), (N, N))
+    return Families(causes, responses, widths, penalties, prior_precision, random_state, rows)
+
+
+def models_of(causes, responses=None, **options):
+    """The models of families, as of `families_of`."""
+    return FamilyModels(families_of(causes, responses, **options))
+
+
+def family_evidence(causes, responses=None, *, clock=None, **options):
     """The evidence of families, by default Gaussian, from one start, in one thread."""
     settings = {"hidden_units": 5, "noise": "gaussian", "n_restarts": 1, "n_jobs": 1}
-    of_families = {"prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "widths": None, "rows": None}
-    of_families |= {name: options.pop(name) for name in of_families if name in options}
-    return FamilyScore(Families(causes, responses, **of_families), **{**settings, **options})
+    settings |= {name: options.pop(name) for name in (*settings, "most_units") if name in options}
+    settings.setdefault("most_units", settings["hidden_units"])
+    return FamilyScore(families_of(causes, responses, **options), ScoreSettings(**settings), clock)
 
 
 def scores_of_columns(columns, **options):

@@ -23,6 +23,7 @@ from icdh._table.frames import column_labels, without_column
 from icdh._table.kinds import FEW_VALUES
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_content
+from icdh._table.weights import checked_weights
 from icdh._utils.arrays import ByColumn, Floats, Integers, RandomState, TableLike
 from icdh._utils.checks import Choice, random_generator
 from icdh._utils.labels import listed, printable, variable_index
@@ -128,7 +129,7 @@ def effect(
     Examples
     --------
     >>> import numpy as np
-    >>> import icdh
+        >>> import icdh
     >>> rng = np.random.default_rng(0)
     >>> age = rng.normal(size=400)
     >>> treated = (rng.random(400) < 1 / (1 + np.exp(-age))) * 1.0
@@ -158,7 +159,8 @@ def effect(
         raise ValueError(f"cause and effect are both {table.names[pair[0]]!r}; name two variables")
     seed = int(random_generator(random_state).integers(2**31))
     content = [table.values[k] for k in (*pair, *range(table.n_variables))]
-    share = np.ones(table.n_observations) if shares is None else _checked_weights(shares, table.n_observations)
+    n = table.n_observations
+    share = np.ones(n) if shares is None else checked_weights(shares, n, FEWEST_ROWS)
     rows = rows_by_content([*content, share])  # in no order of the user's
     rows = rows[share[rows] > 0.0]
     units = {name: _numbers(table, of, rows) for name, of in labels_of_units.items()}
@@ -229,22 +231,6 @@ def _without_units(
         X = without_groups(X, column)[0]
     named = within if isinstance(within, Mapping) else dict(zip(map(str, units), labels[len(ways) :], strict=True))
     return X, labels[: len(ways)], named, weights
-
-
-def _checked_weights(weights: object, n_rows: int) -> Floats:
-    """Return weights of rows as numbers."""
-    try:
-        numbers = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{option('sample_weight')} must hold numbers, one a row") from None
-    if numbers.shape != (n_rows,):
-        raise ValueError(f"{option('sample_weight')} must be one number a row, {n_rows}; got the shape {numbers.shape}")
-    if not (np.isfinite(numbers).all() and numbers.min() >= 0.0 and np.count_nonzero(numbers) >= FEWEST_ROWS):
-        raise ValueError(
-            f"{option('sample_weight')} must be finite numbers, none below zero, "
-            f"and above zero in {FEWEST_ROWS} rows or more"
-        )
-    return numbers
 
 
 def _model_of(X: object) -> StructuralModel | None:

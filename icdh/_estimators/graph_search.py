@@ -11,7 +11,8 @@ from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
 from icdh._node_model.columns import Columns
 from icdh._node_model.families import Families
-from icdh._node_model.score import FamilyScore, WholeScore
+from icdh._node_model.family_models import tolerance_of
+from icdh._node_model.score import FamilyScore, ScoreSettings, WholeScore
 from icdh._node_model.screening import TableGains, lingam_order
 from icdh._table.transforms import TRANSFORMS
 from icdh._utils.arrays import Floats, Integers
@@ -163,25 +164,18 @@ def family_evidence(
     families = Families(
         columns.causes,
         columns.responses,
-        widths=columns.widths,
-        rows=table.rows,
-        prior_precision=settings.prior_precision,
-        edge_penalty=price + settings.binary_effect_penalty * columns.from_number_to_binary,
-        random_state=seed,
-        related=table.related,
+        columns.widths,
+        np.where(columns.from_number_to_binary, price + settings.binary_effect_penalty, price),
+        settings.prior_precision,
+        seed,
+        table.rows,
+        table.related,
     )
-    units, most_units = settings.hidden_units, None
-    if isinstance(units, str):
-        units, most_units = SIZES.min_units, SIZES.search_units if n <= SIZES.short_table else SIZES.most_units
-    return FamilyScore(
-        families.subsample(SIZES.subsample) if n > SIZES.long_table else families,
-        hidden_units=units,
-        most_units=most_units,
-        noise=settings.noise_distribution,
-        n_restarts=settings.n_restarts,
-        n_jobs=n_workers(settings.n_jobs),
-        clock=clock,
-    )
+    units = SIZES.min_units, SIZES.search_units if n <= SIZES.short_table else SIZES.most_units
+    if not isinstance(settings.hidden_units, str):
+        units = settings.hidden_units, settings.hidden_units
+    how = ScoreSettings(*units, settings.noise_distribution, settings.n_restarts, n_workers(settings.n_jobs))
+    return FamilyScore(families.subsample(SIZES.subsample) if n > SIZES.long_table else families, how, clock)
 
 
 def cheap_gains(scores: FamilyScore, graph: Graph) -> Gains | None:
@@ -194,12 +188,12 @@ def cheap_gains(scores: FamilyScore, graph: Graph) -> Gains | None:
     graph : tuple
         The graph.
     """
-    if scores.families.worth is not None:  # they would count every row
+    if scores.families.related is not None:  # they would count every row
         return None
     if all(response.codes is not None for response in scores.families.responses):
         return TableGains(scores.families)
     linear = [scores.model_of(family) == "linear" for family in enumerate(graph) if family[1]]
-    are_numbers = all(response.gaussian is not None for response in scores.families.responses)
+    are_numbers = all(response.least_squares is not None for response in scores.families.responses)
     return scores.linear_gains if are_numbers and np.mean(linear or 0) > SIZES.linear_share else None
 
 
@@ -292,7 +286,7 @@ class GraphSearch:
         forbidden, required = self.table.rules
         rules = EdgeRules.of(forbidden | is_left & ~edges, required | is_left & edges)
         n = sum_of(whole.families.weights, whole.families.n_observations)
-        margin, doubt = SIZES.doubtful * n, 2.0 * whole.families.tolerance
+        margin, doubt = SIZES.doubtful * n, 2.0 * tolerance_of(whole.families.n_observations)
         climber = Climber(whole, rules, self.settings.max_parents, margin, doubt)
         search = Search(climber, self._tell, found)
         return whole, search.result_of(lambda: search.climb(found.graph))

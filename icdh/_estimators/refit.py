@@ -41,7 +41,7 @@ def strengths(found: LearnedGraph) -> np.ndarray:
     for node, parents in enumerate(found.graph):
         by = found.whole if found.whole is not None and node in decided else scores
         rise = by.rises((node, parents))
-        rise /= by.families.design_effects((node, parents), by.fit_of((node, parents)))
+        rise /= by.models.design_effects_of((node, parents), by.fit_of((node, parents)))
         strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
     return table.edges_in_users_order(strength)
 
@@ -174,15 +174,15 @@ def _winner(scores: FamilyScore, family: Family, noise: str) -> tuple[FamilyPred
     families, (x, response) = scores.families, scores.families.data(family)
     parents = np.array(family[1], dtype=int)
     predictor: FamilyPredictor
-    if (best := scores.model_of(family, noise)) == "linear" and response.gaussian is not None:
-        linear = fit_linear(x, response.gaussian)
+    if (best := scores.model_of(family, noise)) == "linear" and response.least_squares is not None:
+        linear = fit_linear(x, response.least_squares)
         predictor = AdditivePredictor.linear(parents, families.widths[parents], linear, x)
     elif best == "additive":
-        predictor = scores.additive.predictor(family)
+        predictor = scores.models.additive.predictor(family)
     else:
         fit = scores.fit_of(family)
         if families.n_observations <= SIZES.long_table:  # the prior hardly counts beyond
-            fit = families.fit_at_fixed_point(family, fit)
+            fit = scores.models.fit_at_fixed_point(family, fit)
         predictor = NodeNetwork(parents, families.widths[parents], fit.theta, fit.hidden_units)
     return predictor, _with_noise(families, family, predictor, noise)
 
@@ -193,7 +193,7 @@ def _with_noise(families: Families, family: Family, predictor: FamilyPredictor, 
     if response.density is None:
         return response.law
     mean, scale = GaussianLaw().location_and_scale(predictor.outputs(response.density.of(x), response.law))
-    residuals, weights = (response.density.response.samples[0] - mean) / scale, response.density.response.weights
+    residuals, weights = (response.density.numbers.samples[0] - mean) / scale, response.density.numbers.weights
     chosen = noise_gain([residuals], noise, weights)[1]
     if noise == "auto" and chosen != "gaussian":
         chosen = "free"  # relative to Student's t, it is likelier than that by held-out rows, and no worse

@@ -29,27 +29,18 @@ import numpy as np
 from icdh._node_model._additive_kernels import fit_smooths
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.families import Families, Family
-from icdh._node_model.gaussian import LEAST_ROWS, RESOLVED, GaussianResponse, LinearFit
+from icdh._node_model.gaussian import LEAST_ROWS, RESOLVED, LinearFit
 from icdh._node_model.law import Law
 from icdh._node_model.network import FamilyPredictor
+from icdh._node_model.response import Numbers
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.weighted import mean_of, times
 
-
-@dataclass(frozen=True)
-class Tuning:
-    """Constants of the additive model."""
-
-    splines: int = 8  # further splines bend too fast to be seen in noise
-    knots: int = 20  # further splines bend too fast to be seen in noise
-    fewest_knots: int = 6  # a cause of fewer values has a line alone
-    quantiles: int = 200  # of a column, which say its splines
-    choice_cost: float = 3.0  # nats of a family and of a smooth: chance must not choose the model
-    smooth_cost: float = 0.5  # nats of a family and of a smooth: chance must not choose the model
-    most_rows: int = 2000  # of more a network can tell that functions are not joint; splines are nine times the table
-
-
-TUNING = Tuning()
+SPLINES, KNOTS = 8, 20  # further splines bend too fast to be seen in noise
+FEWEST_KNOTS = 6  # a cause of fewer values has a line alone
+QUANTILES = 200  # of a column, which say its splines
+CHOICE_COST, SMOOTH_COST = 3.0, 0.5  # nats of a family and of a smooth: chance must not choose the model
+MOST_ADDITIVE_ROWS = 2000  # of more a network can tell that functions are not joint; splines are nine times the table
 
 
 class Splines(NamedTuple):
@@ -69,22 +60,22 @@ class Splines(NamedTuple):
     @classmethod
     def of(cls, column: Floats) -> "Splines":
         """Return line and splines of a column, shape (n,); the line alone if it has few values."""
-        values = _quantiles(np.sort(column), TUNING.quantiles)
-        knots = np.unique(_quantiles(values, TUNING.knots))
+        values = _quantiles(np.sort(column), QUANTILES)
+        knots = np.unique(_quantiles(values, KNOTS))
         line = np.append(np.zeros(knots.size), [1.0, 0.0])[np.newaxis]
-        if knots.size < TUNING.fewest_knots:
+        if knots.size < FEWEST_KNOTS:
             return cls(knots, line)
         bent = np.linalg.qr(np.stack([np.ones(knots.size), knots], axis=1), mode="complete")[0][:, 2:]
         sizes, directions = np.linalg.eigh(bent.T @ _cubes(knots, knots) @ bent)
         resolved = sizes > RESOLVED * sizes[-1]
         cubes = (bent @ directions[:, resolved] / np.sqrt(sizes[resolved])).T
-        lines = np.stack([values, np.ones(TUNING.quantiles)])
+        lines = np.stack([values, np.ones(QUANTILES)])
         shapes = cubes @ _cubes(knots, values)
         onto = np.linalg.solve(lines @ lines.T, lines @ shapes.T).T
         shapes -= onto @ lines
         sizes, directions = np.linalg.eigh(shapes @ shapes.T)
-        main = directions[:, : -TUNING.splines - 1 : -1]
-        scale = math.sqrt(TUNING.quantiles / float(sizes[-TUNING.splines :].sum()))
+        main = directions[:, : -SPLINES - 1 : -1]
+        scale = math.sqrt(QUANTILES / float(sizes[-SPLINES:].sum()))
         return cls(knots, np.vstack([line, scale * main.T @ np.hstack([cubes, -onto])]))
 
     def at(self, values: Floats) -> Floats:
@@ -211,31 +202,19 @@ class AdditiveModels:
         self._products: dict[tuple[int, int, int], Floats] = {}
         self._moments: dict[tuple[int, int], Floats] = {}
 
-    def score(self, family: Family, noise: str) -> float:
-        """Return the score of a family by its additive model; infinite if it has none, or no causes."""
-        node, parents = family
-        families = self.families
-        too_long = families.n_observations > TUNING.most_rows
-        if not parents or too_long or families.worth is not None or families.responses[node].gaussian is None:
-            return math.inf
-        response = self._response(node)
-        few = response.n_counted < LEAST_ROWS * (len(families.inputs_of(parents)) + 2)
-        fit = None if few else self.fit(family)
-        if fit is None:
-            return math.inf
-        residuals = []
-        if noise != "gaussian":
-            mean = self._mean(family, fit)
-            residuals = [(sample - mean) / math.sqrt(fit.variance) for sample in response.samples]
-        return families.score_of_residuals(family, fit.evidence, residuals, noise)
-
     def fit(self, family: Family) -> AdditiveFit | None:
-        """Return the additive model of a family; None if no cause bends."""
-        node, inputs = family[0], self.families.inputs_of(family[1])
-        response = self._response(node)
+        """Return the additive model of a family; None if it has none.
+
+        Some cause has to bend, and least squares to fit the effect. Observations must be enough, but not too many.
+        """
+        (node, parents), families = family, self.families
+        too_long = families.n_observations > MOST_ADDITIVE_ROWS
+        if not parents or too_long or families.responses[node].least_squares is None:
+            return None
+        inputs, response = families.inputs_of(parents), self._response(node)
         sizes = [len(self._splines_of(row).weights) for row in inputs]
         ends = np.cumsum(sizes)
-        if ends[-1] == len(inputs):
+        if response.n_counted < LEAST_ROWS * (len(inputs) + 2) or ends[-1] == len(inputs):
             return None
         products, moments = np.empty((ends[-1], ends[-1])), np.empty(ends[-1])
         parts = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
@@ -255,7 +234,7 @@ class AdditiveModels:
         coefficients = np.empty(ends[-1])
         coefficients[order] = slopes
         cost += 0.5 * (math.log(n / variance) + math.log(n / 2) + rank * math.log(n))
-        cost += TUNING.choice_cost + TUNING.smooth_cost * (int(owner.max()) + 1)
+        cost += CHOICE_COST + SMOOTH_COST * (int(owner.max()) + 1)
         return AdditiveFit(variance, cost, [coefficients[part] for part in parts])
 
     def predictor(self, family: Family) -> "AdditivePredictor":
@@ -279,21 +258,17 @@ class AdditiveModels:
         parents = np.array(family[1], dtype=int)
         return AdditivePredictor(parents, self.families.widths[parents], tuple(curves), intercept, fit.variance)
 
-    def _mean(self, family: Family, fit: AdditiveFit) -> Floats:
-        of_causes = zip(fit.coefficients, self._columns_of(family), strict=True)
-        response = self._response(family[0])
+    def residuals(self, family: Family, fit: AdditiveFit) -> list[Floats]:
+        """Return standardised residuals, one array for each sample of the response."""
+        node, inputs = family[0], self.families.inputs_of(family[1])
+        response = self._response(node)
+        columns = (self._column(node, row) for row in inputs)
         centre = mean_of(response.centre, response.weights)
-        mean: Floats = centre + sum(slopes @ bends for slopes, bends in of_causes)
-        return mean
+        mean = centre + sum(slopes @ bends for slopes, bends in zip(fit.coefficients, columns, strict=True))
+        return [(sample - mean) / math.sqrt(fit.variance) for sample in response.samples]
 
-    def _response(self, node: int) -> GaussianResponse:
-        response = self.families.data((node, ()))[1].gaussian
-        if response is None:
-            raise TypeError(f"variable {node} has no additive model")
-        return response
-
-    def _columns_of(self, family: Family) -> list[Floats]:
-        return [self._column(family[0], row) for row in self.families.inputs_of(family[1])]
+    def _response(self, node: int) -> Numbers:
+        return self.families.with_numbers((node, ()))[1]
 
     def _splines_of(self, row: int) -> Splines:
         if row not in self._splines:

@@ -21,7 +21,6 @@ is optimistic, for the further weights cost evidence.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,20 +29,11 @@ from icdh._utils.arrays import Floats, Integers
 from icdh._utils.jit import padded
 from icdh._utils.weighted import NONE, roots_of, sum_of, times
 
-
-@dataclass(frozen=True)
-class Tuning:
-    """Constants of the estimates."""
-
-    rough_product: float = 0.25
-    most_products: int = 20  # hidden units whose products with a candidate are tried; their time grows with the square
-    resolved: float = 1e-3  # share of a function's deviation that must remain once the explained part is removed
-    least_unexplained: float = 1e-4  # share of the residuals' variance
-    fewest_expected: float = 0.5  # observations of a cell: fewer would make a single one a large excess
-    rough: tuple[float, ...] = (1.0, 0.5, 0.5)  # of each function's prior variance, relative to the first one's
-
-
-TUNING = Tuning()
+MOST_UNITS = 20  # hidden units whose products with a candidate are tried; their time grows with the square
+REMAINING = 1e-3  # share of a function's deviation that must remain once the explained part is removed
+LEAST_UNEXPLAINED = 1e-4  # share of the residuals' variance
+FEWEST_EXPECTED = 0.5  # observations of a cell: fewer would make a single one a large excess
+ROUGH, ROUGH_PRODUCT = (1.0, 0.5, 0.5), 0.25  # prior variances of functions and products, the first function's is 1
 VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the prior of the coefficient of a function of unit variance
 
 
@@ -75,8 +65,8 @@ def gain_estimates(
     known = times(roots_of(weights), np.vstack([np.ones((1, scores.shape[1])), hidden, x]))
     explained = orthonormal(orthonormal(known))  # twice: rounding once is too much
     rest = scores - (scores @ explained.T) @ explained
-    products_with = hidden[: TUNING.most_products if len(x) else 0]
-    relative = np.array([*TUNING.rough, *[TUNING.rough_product] * len(products_with)])
+    products_with = hidden[: MOST_UNITS if len(x) else 0]
+    relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * len(products_with)])
     squares = _squared_projections(candidates, products_with, explained, rest, weights)
     of_others = sum(evidence_of_squares(of_output, relative, n) for of_output in squares[1:])
     return evidence_of_squares(with_large_effects(squares[0], rest[0] @ rest[0], n), relative, n) + of_others
@@ -87,7 +77,7 @@ def orthonormal(vectors: Floats) -> Floats:
     products = vectors @ vectors.T
     norms = np.sqrt(np.maximum(products.diagonal(), np.finfo(float).tiny))
     squares, directions = np.linalg.eigh(products / np.outer(norms, norms))
-    kept = squares > TUNING.resolved**2 * squares[-1]
+    kept = squares > REMAINING**2 * squares[-1]
     basis: Floats = (directions[:, kept] / np.sqrt(squares[kept]) / norms[:, np.newaxis]).T @ vectors
     return basis
 
@@ -109,11 +99,9 @@ def _squared_projections(
     products, taken, left_over = grams[:, :size, :size], with_others[:, :size, :known], with_others[:, :size, known:]
     left = products - taken @ taken.transpose(0, 2, 1)
     whole, squares = np.einsum("ckk->ck", products), np.einsum("ckk->ck", left)
-    scale = np.where(
-        squares > TUNING.resolved**2 * whole, 1.0 / np.sqrt(np.maximum(squares, np.finfo(float).tiny)), 0.0
-    )
+    scale = np.where(squares > REMAINING**2 * whole, 1.0 / np.sqrt(np.maximum(squares, np.finfo(float).tiny)), 0.0)
     correlations = left * scale[:, :, np.newaxis] * scale[:, np.newaxis, :]
-    correlations += np.eye(size) * np.where(scale > 0.0, TUNING.resolved**2, 1.0)[:, np.newaxis]
+    correlations += np.eye(size) * np.where(scale > 0.0, REMAINING**2, 1.0)[:, np.newaxis]
     projections = scale[:, :, np.newaxis] * left_over[:, :, : len(rest)]
     return np.moveaxis(np.square(np.linalg.solve(np.linalg.cholesky(correlations), projections)), 2, 0)
 
@@ -121,7 +109,7 @@ def _squared_projections(
 def with_large_effects(squares: Floats, total: float, n: float) -> Floats:
     """Return squared projections scaled to the log-likelihood gain of a variance that shrinks as they explain it."""
     share = squares.sum(axis=1, keepdims=True) / max(total, np.finfo(float).tiny)
-    growth = -n * np.log(np.maximum(1.0 - share, TUNING.least_unexplained))
+    growth = -n * np.log(np.maximum(1.0 - share, LEAST_UNEXPLAINED))
     scaled: Floats = squares * (growth / np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny))
     return scaled
 
@@ -180,7 +168,7 @@ def _excess(members: Floats, first: Integers, residuals: Floats, probabilities: 
         rows = groups == group
         among = members[:, rows]
         excess, expected = among @ residuals[:, rows].T, among @ probabilities[:, rows].T
-        squares = excess**2 / np.maximum(expected, TUNING.fewest_expected)
+        squares = excess**2 / np.maximum(expected, FEWEST_EXPECTED)
         chi_square += np.add.reduceat(squares.sum(axis=1), first)
         cells += np.add.reduceat(among.any(axis=1).astype(float), first)
     return chi_square - (cells - 1.0) * (len(probabilities) - 1)

@@ -29,7 +29,6 @@ Journal of the American Statistical Association 90 (1995).
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,7 +40,7 @@ from icdh._node_model._linear_kernels import LEAST_VARIANCE
 from icdh._node_model._outputs_kernels import density_terms
 from icdh._node_model.law import NormalLaw
 from icdh._node_model.network import forward
-from icdh._node_model.response import Density, Minimiser, Response
+from icdh._node_model.response import Density, Minimiser, Numbers, Response
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.weighted import NONE, mean_of, of_rows, roots_of, times
 
@@ -68,39 +67,10 @@ class GaussianLaw(NormalLaw):
         return outputs[0], np.sqrt(variance)
 
 
-class GaussianResponse(Response):
-    """A continuous variable, or one recorded on a grid.
-
-    Parameters
-    ----------
-    centre, spread : ndarray, shape (n,)
-        The centre of the cell of every value, standardised, and the variance of an even spread over the cell, w^2 / 12;
-        zero where a value is exact.
-    samples : sequence of ndarray, each of shape (n,)
-        Values drawn from the cells.
-    weights : ndarray, shape (n,), optional
-        How often each value counts; by default once.
-    """
+class GaussianResponse(Numbers, Response):
+    """A continuous variable, or one recorded on a grid."""
 
     ordered = True
-
-    def __init__(self, centre: Floats, spread: Floats, samples: Sequence[Floats], weights: Floats | None = None):
-        self.centre, self.spread, self.samples, self.weights = centre, spread, tuple(samples), weights
-
-    @classmethod
-    def exact(cls, values: Floats, weights: Floats | None = None) -> "GaussianResponse":
-        """Return the response of exact values."""
-        return cls(values, np.zeros(values.shape), [values], weights)
-
-    @classmethod
-    def over_cells(
-        cls, low: Floats, high: Floats, samples: Sequence[Floats], weights: Floats | None = None
-    ) -> "GaussianResponse":
-        """Return the response of values spread evenly over the cells from ``low`` to ``high``, all of shape (n,)."""
-        return cls((low + high) / 2, np.square(high - low) / 12, samples, weights)
-
-    def __len__(self) -> int:
-        return self.centre.size
 
     def take(self, rows: Mask | Integers) -> "GaussianResponse":
         """Return the response at some observations."""
@@ -118,8 +88,8 @@ class GaussianResponse(Response):
         return None
 
     @property
-    def gaussian(self) -> "GaussianResponse":
-        """The response itself."""
+    def least_squares(self) -> Numbers:
+        """All values."""
         return self
 
     @property
@@ -185,17 +155,17 @@ class LinearFit(NamedTuple):
     slopes: np.ndarray
 
 
-def fit_linear(x: np.ndarray, response: GaussianResponse) -> LinearFit:
-    """Return the linear model of a response given its causes.
+def fit_linear(x: np.ndarray, effect: Numbers) -> LinearFit:
+    """Return the linear model of an effect given its causes.
 
     Parameters
     ----------
     x : ndarray, shape (p, n)
         The causes, one network input a row.
-    response : GaussianResponse
+    effect : Numbers
         The effect.
     """
-    n, values, weights = response.n_counted, response.centre, response.weights
+    n, values, weights = effect.n_counted, effect.centre, effect.weights
     causes = x - mean_of(x, weights)[:, np.newaxis]
     sums_of_squares = times(weights, np.square(causes)).sum(axis=1, keepdims=True)
     sizes_of_causes = np.maximum(np.sqrt(sums_of_squares), np.finfo(float).tiny)
@@ -206,7 +176,7 @@ def fit_linear(x: np.ndarray, response: GaussianResponse) -> LinearFit:
     slopes = directions / sizes @ (directions.T @ (times(weights, causes) @ values))
     mean = mean_of(values, weights) + slopes @ causes
     slopes = slopes / sizes_of_causes[:, 0]
-    squares = np.square(values - mean) + response.spread
+    squares = np.square(values - mean) + effect.spread
     variance = max(float(mean_of(squares, weights)), LEAST_VARIANCE)
     rank = sizes.size
     if n < LEAST_ROWS * (rank + 2):

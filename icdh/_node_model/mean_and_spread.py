@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from icdh._node_model.evidence import Layers, NodeFit
-from icdh._node_model.families import Families, Family, Start
+from icdh._node_model.families import Family
+from icdh._node_model.family_models import FamilyModels, Start
 from icdh._node_model.response import Response
+from icdh._node_model.score import FamilyScore
 from icdh._utils.arrays import Floats, Integers
 
 Number = TypeVar("Number", np.float64, np.int64)
@@ -77,38 +79,35 @@ class SplitNetwork:
         return Layers(np.append(first, outputs), K, first.size + outputs.size)
 
 
-def mean_and_spread_losses(families: Families, family: Family, fit: NodeFit, noise: str) -> Floats:
+def mean_and_spread_losses(scores: FamilyScore, family: Family) -> Floats:
     """Return what the evidence loses without each cause in the mean alone, and in the spread alone.
 
     Parameters
     ----------
-    families : Families
-        The data.
+    scores : FamilyScore
+        What scored the family.
     family : tuple
         The node and its parents.
-    fit : NodeFit
-        Its fit.
-    noise : str
-        The noise distribution of scores.
 
     Returns
     -------
     ndarray, shape (2, p)
         Nats; below zero where the cause is better left out. NaN if the effect is no number, or has no fit.
     """
-    node, parents = family
+    scores.clock.check()
+    families, (node, parents), fit = scores.families, family, scores.fit_of(family)
     losses, response = np.full((2, len(parents)), np.nan), families.responses[node]
     if response.law.spread is None or not fit.succeeded:
         return losses
-    some = families.subsample(MOST_ROWS) if families.n_observations > MOST_ROWS else families
+    some = FamilyModels(families.subsample(MOST_ROWS)) if families.n_observations > MOST_ROWS else scores.models
 
     def fitted(start: Start) -> tuple[NodeFit, float]:
         """Return a fit from some weights, and its score; the precisions stay those of the shared units."""
         split = some.fit(family, 2 * fit.hidden_units, start._replace(precision_updates=0))
-        if response.density is None or families.worth is not None:  # weights count dependent rows as fewer
+        if response.density is None or some.design_effects is not None:  # weights count dependent rows as fewer
             return split, split.evidence
         residuals, _ = some.residuals(family, split)
-        return split, some.score_of_residuals(family, split.evidence, residuals, noise)
+        return split, some.score_of_residuals(family, split.evidence, residuals, scores.noise)
 
     inputs = np.repeat(np.arange(len(parents)), families.widths[list(parents)])
     network = SplitNetwork(response, inputs.size, fit.hidden_units)

@@ -11,7 +11,6 @@ Where a fit ended in a poor local minimum, what is left depends on functions of 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,25 +20,16 @@ from icdh._node_model.gain_estimates import evidence_of_squares, orthonormal, wi
 from icdh._utils.arrays import Floats
 from icdh._utils.weighted import mean_of, of_rows, roots_of, sum_of, times
 
-
-@dataclass(frozen=True)
-class Tuning:
-    """Constants of the estimates."""
-
-    functions: int = 3  # of each candidate
-    least: float = 10.0  # nats that a pair must promise beyond its edges; the best of 4000 promises 7 by chance
-    of_an_effect: int = 2  # pairs
-    most_deviations: float = 3.0  # of a derivative: a few rows of a heavy tail promise nothing
-    rows_for_function: int = 4  # with fewer, what single variables explain stays
-    of_a_parent: int = 8  # functions by which a misfit is told
-    turns: int = 32  # of a curve that a check looks for in residuals
-    resolved: float = 1e-6  # deviation of a function that those before it must leave
-    most_products: float = 1.5e9  # multiplications, about a second; of wide tables fewer rows are looked at
-    fewest_rows: int = 100
-
-
-TUNING = Tuning()
-
+FUNCTIONS = 3  # of each candidate
+LEAST_PROMISE = 10.0  # nats that a pair must promise beyond its edges; the best of 4000 promises 7 by chance
+PAIRS_OF_AN_EFFECT = 2
+LARGEST_SCORE = 3.0  # of a derivative: a few rows of a heavy tail promise nothing
+ROWS_FOR_FUNCTION = 4  # with fewer, what single variables explain stays
+MISFIT_FUNCTIONS = 8  # of each parent, which tell a misfit
+CHECK_FUNCTIONS = 32  # of each cause: turns of a curve that a check looks for in residuals
+LEAST_DEVIATION = 1e-6  # deviation of a function that those before it must leave
+MOST_MULTIPLICATIONS = 1.5e9  # about a second; of wide tables fewer rows are looked at
+FEWEST_PAIR_ROWS = 100  # to look at
 
 Pair = tuple[int, tuple[int, int], float]  # a node, two further parents, and the nats that they promise
 
@@ -54,15 +44,15 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
     fits : sequence of tuple
         The family of every node in a graph, and its fit.
     """
-    N, k, M = len(families), TUNING.functions, families.n_observations
-    n_rows = int(min(TUNING.most_products / max(N * N * (N - 1) / 2 * k * k, 1), M))
-    if n_rows < min(TUNING.fewest_rows, M):
+    N, k, M = len(families), FUNCTIONS, families.n_observations
+    n_rows = int(min(MOST_MULTIPLICATIONS / max(N * N * (N - 1) / 2 * k * k, 1), M))
+    if n_rows < min(FEWEST_PAIR_ROWS, M):
         return []
     pairs = np.stack(np.triu_indices(N, 1), axis=1)
     functions = np.stack(
         [_functions_of(families.causes[families.inputs_of([node])], weights=families.weights) for node in range(N)]
     )
-    is_long = TUNING.rows_for_function * N * k <= M
+    is_long = ROWS_FOR_FUNCTION * N * k <= M
     of_others = [np.delete(functions, family[0], axis=0) if is_long else None for family, _ in fits]
     rests = [_unexplained(families, *own, alone) for own, alone in zip(fits, of_others, strict=True)]
     outputs = np.repeat(np.arange(N), [len(rest) for rest in rests])
@@ -88,8 +78,8 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
         penalties, inside = families.edge_penalty[:, node], list(parents)
         gains -= np.where(np.isin(pairs, inside), 0.0, penalties[pairs]).sum(axis=1)
         gains[(pairs == node).any(axis=1) | np.isin(pairs, inside).all(axis=1)] = 0.0
-        best = np.argsort(-gains, kind="stable")[: TUNING.of_an_effect]
-        promising = [p for p in best if gains[p] > TUNING.least]
+        best = np.argsort(-gains, kind="stable")[:PAIRS_OF_AN_EFFECT]
+        promising = [p for p in best if gains[p] > LEAST_PROMISE]
         found += [(node, (int(pairs[p, 0]), int(pairs[p, 1])), float(gains[p])) for p in promising]
     return sorted(found, key=lambda pair: -pair[2])
 
@@ -111,7 +101,7 @@ def misfit(families: Families, family: Family, fit: NodeFit) -> float:
     counted = slice(None) if families.rows is None else families.rows[family[0]]
     causes = [families.causes[families.inputs_of([own])][:, counted] for own in family[1]]
     rest, weights = _unexplained(families, family, fit)[:, counted], families.row_weights(family[0])
-    return _nats_of_functions(rest, causes, TUNING.of_a_parent, weights)
+    return _nats_of_functions(rest, causes, MISFIT_FUNCTIONS, weights)
 
 
 def misfit_of_residual(residual: Floats, causes: Sequence[Floats]) -> float:
@@ -127,7 +117,7 @@ def misfit_of_residual(residual: Floats, causes: Sequence[Floats]) -> float:
     if not causes or not residual.size:
         return 0.0
     scores = np.stack([residual, np.sqrt(0.5) * (np.square(residual) - 1.0)])
-    return _nats_of_functions(np.clip(scores, -TUNING.most_deviations, TUNING.most_deviations), causes, TUNING.turns)
+    return _nats_of_functions(np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE), causes, CHECK_FUNCTIONS)
 
 
 def _nats_of_functions(rest: Floats, causes: Sequence[Floats], k: int, weights: Floats | None = None) -> float:
@@ -167,13 +157,13 @@ def _unexplained(families: Families, family: Family, fit: NodeFit, alone: Floats
     explained = orthonormal(orthonormal(times(roots, np.vstack([np.ones((1, x.shape[1])), hidden, x, *single]))))
     left = scores - (scores @ explained.T) @ explained
     deviations = np.sqrt(np.maximum(np.square(left).sum(axis=1, keepdims=True) / response.n_counted, 1.0))
-    most = times(roots, np.full(x.shape[1], TUNING.most_deviations))
+    most = times(roots, np.full(x.shape[1], LARGEST_SCORE))
     rest = np.zeros((len(scores), families.n_observations))
     rest[:, rows] = np.clip(left / deviations, -most, most)
     return rest
 
 
-def _functions_of(inputs: Floats, k: int = TUNING.functions, weights: Floats | None = None) -> Floats:
+def _functions_of(inputs: Floats, k: int = FUNCTIONS, weights: Floats | None = None) -> Floats:
     """Return orthogonal functions of a candidate from its network inputs, shape (k, n); zeros where there are fewer."""
     n = sum_of(weights, inputs.shape[1])
     if len(inputs) == 1:
@@ -184,7 +174,7 @@ def _functions_of(inputs: Floats, k: int = TUNING.functions, weights: Floats | N
     roots = roots_of(weights)
     centred = times(roots, inputs - mean_of(inputs, weights)[:, np.newaxis])
     basis, sizes = np.linalg.qr(centred.T)  # in their order: the smooth ones first
-    basis = basis[:, np.abs(np.diag(sizes)) > TUNING.resolved * np.sqrt(n)][:, :k]
+    basis = basis[:, np.abs(np.diag(sizes)) > LEAST_DEVIATION * np.sqrt(n)][:, :k]
     functions = np.zeros((k, inputs.shape[1]))
     functions[: basis.shape[1]] = basis.T * np.sqrt(n)
     return functions if roots is None else functions / roots

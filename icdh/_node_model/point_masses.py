@@ -264,7 +264,7 @@ class PointMassResponse(FittedByScoring):
 
     def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the constant model, in closed form."""
-        of_density, objective, log_determinant = self.density.response.without_parents(hidden_units)
+        of_density, objective, log_determinant = self.numbers.take(self.masses == 0).without_parents(hidden_units)
         theta = np.zeros(self.law.n_weights(0, hidden_units))
         theta[: of_density.size] = of_density
         log_p = self.law.log_parts(np.zeros((self.rank, 1)))

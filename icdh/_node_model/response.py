@@ -5,8 +5,8 @@ A kind of column is one file: its `Law`, which a fitted model keeps, and its res
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -14,10 +14,46 @@ from icdh._node_model.law import Law
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.weighted import sum_of
 
-if TYPE_CHECKING:
-    from icdh._node_model.gaussian import GaussianResponse
-
+SomeNumbers = TypeVar("SomeNumbers", bound="Numbers")  # typing.Self of Python 3.11
 Minimiser: TypeAlias = Callable[[Floats, Floats, int, int, float, int, Floats], tuple[float, float, int, bool]]
+
+
+class Numbers:
+    """Observed numbers, each known exactly or up to a cell of a grid.
+
+    Parameters
+    ----------
+    centre, spread : ndarray, shape (n,)
+        The centre of the cell of every value, standardised, and the variance of an even spread over the cell, w^2 / 12;
+        zero where a value is exact.
+    samples : sequence of ndarray, each of shape (n,)
+        Values drawn from the cells.
+    weights : ndarray, shape (n,), optional
+        How often each value counts; by default once.
+    """
+
+    def __init__(self, centre: Floats, spread: Floats, samples: Sequence[Floats], weights: Floats | None = None):
+        self.centre, self.spread, self.samples, self.weights = centre, spread, tuple(samples), weights
+
+    @classmethod
+    def exact(cls: type[SomeNumbers], values: Floats, weights: Floats | None = None) -> SomeNumbers:
+        """Return exact values."""
+        return cls(values, np.zeros(values.shape), [values], weights)
+
+    @classmethod
+    def over_cells(
+        cls: type[SomeNumbers], low: Floats, high: Floats, samples: Sequence[Floats], weights: Floats | None = None
+    ) -> SomeNumbers:
+        """Return values spread evenly over the cells from ``low`` to ``high``, all of shape (n,)."""
+        return cls((low + high) / 2, np.square(high - low) / 12, samples, weights)
+
+    def __len__(self) -> int:
+        return self.centre.size
+
+    @property
+    def n_counted(self) -> float:
+        """How many there are, each as often as it counts."""
+        return sum_of(self.weights, len(self))
 
 
 class Density(NamedTuple):
@@ -25,13 +61,13 @@ class Density(NamedTuple):
 
     Attributes
     ----------
-    response : GaussianResponse
+    numbers : Numbers
         These values alone.
     rows : ndarray of int, or None
         Which observations they are; None if they are all.
     """
 
-    response: "GaussianResponse"
+    numbers: Numbers
     rows: Integers | None = None
 
     def of(self, x: Floats) -> Floats:
@@ -76,8 +112,8 @@ class Response(ABC):
 
     @property
     @abstractmethod
-    def gaussian(self) -> "GaussianResponse | None":
-        """The response to which a linear or an additive mean can be fitted by least squares; None if there is none."""
+    def least_squares(self) -> Numbers | None:
+        """The values to which a linear or an additive mean can be fitted by least squares; None if there are none."""
 
     @abstractmethod
     def __len__(self) -> int:

@@ -17,17 +17,16 @@ is decided on the subsample that needs many fits: initial weights, detours, unit
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from icdh._node_model import NOISE_DISTRIBUTIONS
-from icdh._node_model.additive import AdditiveModels
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.families import COLD, TUNING, Families, Family, Start
-from icdh._node_model.mean_and_spread import mean_and_spread_losses
+from icdh._node_model.families import Families, Family
+from icdh._node_model.family_models import COLD, OPTIMISM, FamilyModels, Start
 from icdh._node_model.noise import LEAST, MOST
 from icdh._node_model.pair_estimates import Pair, misfit, pair_gains
 from icdh._node_model.screening import LinearGains
@@ -36,6 +35,11 @@ from icdh._utils.clock import Clock
 from icdh._utils.parallel import map_on_threads
 
 QUICK_OBSERVATIONS = 2000  # that families without a fit are scored on when time is over
+SLOW_OBSERVATIONS = 20_000  # of more of them a single fit may take seconds
+FINE_TOLERANCE = 0.001  # nats, of polish
+GROWTH_GAIN = 5.0  # nats that twice the hidden units must gain
+FEW_DIFFERENCES = 2  # parents that only one of two similar families has
+FAILED = 20.0  # nats that residuals of a fit tell of its own parents, above which the fit has failed
 Result = TypeVar("Result")
 Key = tuple[Family, int]  # a family, and the hidden units of its node
 
@@ -80,6 +84,32 @@ class Memory:
         return Memory(*(copy(getattr(self, part.name)) for part in fields(self)))
 
 
+@dataclass(frozen=True)
+class ScoreSettings:
+    """How families are fitted and scored.
+
+    Attributes
+    ----------
+    hidden_units : int
+        The hidden units of every node to start with.
+    most_units : int
+        How far `FamilyScore.grow` may double them.
+    noise : {"auto", "gaussian", "student", "free"}
+        The distribution of the standardised residuals (`icdh._node_model.noise`). "auto" is Gaussian until
+        `FamilyScore.choose_noise` finds residuals that are not; then every family chooses.
+    n_restarts : int
+        Number of initial weights from which `FamilyScore.polish` fits a family.
+    n_jobs : int
+        Threads.
+    """
+
+    hidden_units: int
+    most_units: int
+    noise: str
+    n_restarts: int
+    n_jobs: int
+
+
 class FamilyScore:
     """The negative log evidence of families plus a penalty for each edge, in nats; lower is better.
 
@@ -91,22 +121,17 @@ class FamilyScore:
     ----------
     families : Families
         What is fitted.
-    hidden_units : int
-        The hidden units of every node to start with.
-    most_units : int, optional
-        How far `grow` may double them; by default they stay.
-    noise : {"auto", "gaussian", "student", "free"}
-        The distribution of the standardised residuals (`icdh._node_model.noise`). "auto" is Gaussian until
-        `choose_noise` finds residuals that are not; then every family chooses.
-    n_restarts : int
-        Number of initial weights from which `polish` fits a family.
-    n_jobs : int
-        Threads.
+    settings : ScoreSettings
+        How.
     clock : Clock, optional
         Ends fits by raising OutOfTime; by default never.
+    like : FamilyScore, optional
+        Whose hidden units and noise distribution to begin with; further variables have the fewest units.
 
     Attributes
     ----------
+    models : FamilyModels
+        The models of families.
     units : list of int
         The hidden units of every node.
     noise : str
@@ -118,27 +143,15 @@ class FamilyScore:
     def __init__(
         self,
         families: Families,
-        *,
-        hidden_units: int,
-        most_units: int | None = None,
-        noise: str,
-        n_restarts: int,
-        n_jobs: int,
+        settings: ScoreSettings,
         clock: Clock | None = None,
+        like: "FamilyScore | None" = None,
     ):
-        self.families, self.clock = families, clock or Clock()
-        self.fewest_units, self.most_units = hidden_units, most_units or hidden_units
-        self.n_restarts, self.n_jobs = n_restarts, n_jobs
-        self.wanted_noise, self.noise = noise, "gaussian" if noise == "auto" else noise
-        self.units = [hidden_units] * len(families)
-        self.linear_gains, self.additive = LinearGains(families), AdditiveModels(families)
-        self.memory = Memory()
-
-    def _take_over(self, other: "FamilyScore") -> None:
-        """Take the settings, units and noise of another score; further variables have the fewest units."""
-        self.fewest_units, self.most_units, self.n_restarts = other.fewest_units, other.most_units, other.n_restarts
-        self.wanted_noise, self.noise = other.wanted_noise, other.noise
-        self.units = other.units + [min(other.units)] * (len(self.families) - len(other.units))
+        self.families, self.settings, self.clock, self.memory = families, settings, clock or Clock(), Memory()
+        self.models, self.linear_gains = FamilyModels(families), LinearGains(families)
+        units = [settings.hidden_units] if like is None else like.units
+        self.units: list[int] = units + [min(units)] * (len(families) - len(units))
+        self.noise: str = like.noise if like else "gaussian" if settings.noise == "auto" else settings.noise
 
     def on(self, families: Families, clock: Clock | None = None, keep: Iterable[Family] = ()) -> "FamilyScore":
         """Return the score of families of other observations, or with further causes.
@@ -152,15 +165,14 @@ class FamilyScore:
         keep : iterable of Family
             Those whose fit is that to these families, too.
         """
-        other = FamilyScore(families, hidden_units=1, noise="auto", n_restarts=1, n_jobs=self.n_jobs, clock=clock)
-        other._take_over(self)
+        other = FamilyScore(families, self.settings, clock, like=self)
         for family in keep:
             other.keep(family, self.fit_of(family), self.network_score_of(family))
         return other
 
     def copy(self, clock: Clock | None = None) -> "FamilyScore":
         """Return a score that goes on from what is known here, which stays as it is."""
-        other = self.on(self.families.copy(), clock)
+        other = self.on(self.families, clock)
         other.memory = self.memory.copy()
         return other
 
@@ -193,7 +205,7 @@ class FamilyScore:
             The limit of the hidden units.
         """
         larger, known = self.on(self.families, self.clock, families), self.memory.copy()
-        larger.most_units = most_units
+        larger.settings = replace(self.settings, most_units=most_units)
         larger.memory.large_enough, larger.memory.worse_with_more = known.large_enough, known.worse_with_more
         larger.grow(families)
         larger.polish([family for family in families if larger.units[family[0]] > self.units[family[0]]])
@@ -217,18 +229,43 @@ class FamilyScore:
         return family, self.units[family[0]]
 
     def _start_of(self, family: Family) -> Start:
-        known = self.memory.parents.get(family[0], ())
-        return warm_start(self.families, family, self.units[family[0]], self.known_fit, known)
+        """Return the best known fit of a neighbouring family as a start; a cold one if there is none.
+
+        The best one with a parent fewer comes first; the weights of the further parent are zero. Most families of a
+        node that has just got more hidden units have only neighbours with a parent more; the weights of that parent are
+        left out. The prior's precisions are taken over: from their initial values all weights would shrink and grow
+        again.
+        """
+        node, parents = family
+        if not parents:
+            return COLD
+        fewer = [(parents[:k] + parents[k + 1 :], parents[k]) for k in range(len(parents))]
+        if best := self._best_known(node, fewer if len(parents) > 1 else []):
+            fit, new = best
+            weights = self.families.weights_of(new, parents, fit.hidden_units)
+            return Start(np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start)), fit.precision)
+        known = self.memory.parents.get(node, ())
+        more = [other for other in known if len(other) == len(parents) + 1 and {*parents} < {*other}]
+        if best := self._best_known(node, [(other, min({*other} - {*parents})) for other in more]):
+            fit, old = best
+            return Start(np.delete(fit.theta, self.families.weights_of(old, parents, fit.hidden_units)), fit.precision)
+        return COLD
+
+    def _best_known(self, node: int, neighbours: Iterable[tuple[tuple[int, ...], int]]) -> tuple[NodeFit, int] | None:
+        """Return the best known fit of a node among parents that are each given with a variable, and that variable."""
+        fits = ((self.known_fit((node, parents)), variable) for parents, variable in neighbours)
+        known = [(fit, variable) for fit, variable in fits if fit is not None and fit.succeeded]
+        return min(known, key=lambda pair: pair[0].evidence, default=None)
 
     def fit(self, family: Family, start: Start = COLD) -> NodeFit:
         """Return a new fit of a family, which is not kept."""
         self.clock.check()
-        return self.families.fit(family, self.units[family[0]], start)
+        return self.models.fit(family, self.units[family[0]], start)
 
     def fit_twice_the_units(self, family: Family) -> NodeFit:
         """Return a fit of a family that was scored with twice the units, which is not kept."""
         self.clock.check()
-        return self.families.fit_twice_the_units(family, self.fit_of(family))
+        return self.models.fit_twice_the_units(family, self.fit_of(family))
 
     def known_fit(self, family: Family) -> NodeFit | None:
         """Return the fit of a family; None if it has none."""
@@ -256,7 +293,7 @@ class FamilyScore:
         """
         key = model, family, noise or self.noise
         if key not in self.memory.baselines:
-            score = self.families.linear_score if model == "linear" else self.additive.score
+            score = self.models.linear_score if model == "linear" else self.models.additive_score
             self.memory.baselines[key] = score(family, key[-1])
         return self.memory.baselines[key]
 
@@ -276,12 +313,12 @@ class FamilyScore:
         """Return the score that a family has by its fit, by default under the noise of scores."""
         key = self._key(family), noise or self.noise
         if key not in self.memory.scores:
-            self.memory.scores[key] = self.families.score(family, self.fit_of(family), key[-1])
+            self.memory.scores[key] = self.models.score(family, self.fit_of(family), key[-1])
         return self.memory.scores[key]
 
     def score_by(self, family: Family, fit: NodeFit) -> float:
         """Return the score that a family has by a fit of its network."""
-        return self.families.score(family, fit, self.noise)
+        return self.models.score(family, fit, self.noise)
 
     def keep(self, family: Family, fit: NodeFit, score: float | None = None) -> None:
         """Keep a fit if it is better than the known one; its own score is computed if not given."""
@@ -305,8 +342,8 @@ class FamilyScore:
         if key not in self.memory.estimates:
             score = self([family])[0]
             self.clock.check()
-            (estimates,) = self.run("estimating gains", self.families.gain_estimates, [family], [self.fit_of(family)])
-            if self.families.responses[family[0]].gaussian is not None:
+            (estimates,) = self.run("estimating gains", self.models.gain_estimates, [family], [self.fit_of(family)])
+            if self.families.responses[family[0]].least_squares is not None:
                 estimates = np.maximum(estimates, self._linear_estimates(family, score))
             self.memory.estimates[key] = estimates
         return self.memory.estimates[key]
@@ -316,7 +353,7 @@ class FamilyScore:
         node, parents = family
         behind = self.baseline_score_of(family, "linear") - score if parents else 0.0
         penalties = self.families.edge_penalty[:, node]
-        estimates: Floats = TUNING.optimism * (self.linear_gains(node, parents) + penalties) - penalties - behind
+        estimates: Floats = OPTIMISM * (self.linear_gains(node, parents) + penalties) - penalties - behind
         for parent in parents:
             fewer = node, tuple(k for k in parents if k != parent)
             estimates[parent] = score - self.baseline_score_of(fewer, "linear")
@@ -327,7 +364,7 @@ class FamilyScore:
         self(families)
         new = [family for family in families if family[1] and self.fit_of(family).succeeded]
         left = self.run("testing residuals", partial(misfit, self.families), new, list(map(self.fit_of, new)))
-        self.polish([family for family, nats in zip(new, left, strict=True) if nats > TUNING.failed])
+        self.polish([family for family, nats in zip(new, left, strict=True) if nats > FAILED])
 
     def pair_gains(self, families: Sequence[Family]) -> list[Pair]:
         """Return two further parents each that may gain together, given the families of a graph, the best first."""
@@ -339,16 +376,7 @@ class FamilyScore:
 
     def residuals(self, family: Family) -> Floats:
         """Return the standardised residuals of a family that was scored, one for each observation that counts."""
-        return self.families.residuals(family, self.fit_of(family))[0][0]
-
-    def noise_of(self, family: Family) -> str:
-        """Return the noise distribution of a family that was scored; see `Families.noise_of`."""
-        return self.families.noise_of(family, self.fit_of(family), self.noise)
-
-    def mean_and_spread_losses(self, family: Family) -> Floats:
-        """Return the nats lost without each cause in the mean, and in the spread, shape (2, p)."""
-        self.clock.check()
-        return mean_and_spread_losses(self.families, family, self.fit_of(family), self.noise)
+        return self.models.residuals(family, self.fit_of(family))[0][0]
 
     def fitted(self) -> set[Family]:
         """Return the families that have a fit, of any number of units."""
@@ -357,8 +385,8 @@ class FamilyScore:
     def run(self, task: str, function: Callable[..., Result], *arguments: Sequence[object]) -> list[Result]:
         """Return the results of a function for each of these arguments, on all threads; the clock is told the task."""
         self.clock.begin(task, len(arguments[0]))
-        listens = self.families.n_observations > TUNING.slow_observations
-        return map_on_threads(function, arguments, self.n_jobs, self.clock.part_done, listens=listens)
+        listens = self.families.n_observations > SLOW_OBSERVATIONS
+        return map_on_threads(function, arguments, self.settings.n_jobs, self.clock.part_done, listens=listens)
 
     def limit(self, clock: Clock) -> None:
         """Let another clock end fits."""
@@ -377,7 +405,7 @@ class FamilyScore:
                 gain = self.fit_of(family).evidence - fit.evidence
                 if gain < 0.0:
                     self.memory.worse_with_more.add((self.units[family[0]], family))
-                if gain > TUNING.growth_gain:
+                if gain > GROWTH_GAIN:
                     grown = True
                     self.units[family[0]] = fit.hidden_units
                     self.keep(family, fit)
@@ -387,18 +415,18 @@ class FamilyScore:
 
     def _may_grow(self, family: Family) -> bool:
         node, parents = family
-        few = 2 * self.units[node] <= self.most_units and self.families.responses[node].ordered
+        few = 2 * self.units[node] <= self.settings.most_units and self.families.responses[node].ordered
         tried = family in self.memory.large_enough or self._is_like_a_worse_one(family)
         return bool(parents) and few and not tried
 
     def _is_like_a_worse_one(self, family: Family) -> bool:
         """Return whether twice the units lowered the evidence of a family with nearly the same parents.
 
-        Of 171 such families of simulated tables one gained more than ``TUNING.growth_gain``, and that was 8 nats.
+        Of 171 such families of simulated tables one gained more than ``GROWTH_GAIN``, and that was 8 nats.
         """
         node, parents = family
         return any(
-            effect == node and units == self.units[node] and len({*parents} ^ {*causes}) <= TUNING.few_differences
+            effect == node and units == self.units[node] and len({*parents} ^ {*causes}) <= FEW_DIFFERENCES
             for units, (effect, causes) in self.memory.worse_with_more
         )
 
@@ -412,18 +440,18 @@ class FamilyScore:
         with_parents = {family: (family, self.units[family[0]], self.noise) for family in families if family[1]}
         new = [family for family, key in with_parents.items() if key not in self.memory.polished]
         self(new)
-        self.fit_again(new, [1 if self._is_large(family) else self.n_restarts for family in new])
+        self.fit_again(new, [1 if self._is_large(family) else self.settings.n_restarts for family in new])
         self.memory.polished.update(with_parents.values())
 
     def _restart_large(self, families: Sequence[Family]) -> None:
         """Fit the families of nodes that have grown from all initial weights, each once."""
         large = {family: self._key(family) for family in families if family[1] and self._is_large(family)}
         new = [family for family, key in large.items() if key not in self.memory.restarted]
-        self.fit_again(new, [self.n_restarts] * len(new))
+        self.fit_again(new, [self.settings.n_restarts] * len(new))
         self.memory.restarted.update(large.values())
 
     def _is_large(self, family: Family) -> bool:
-        return self.units[family[0]] > self.fewest_units
+        return self.units[family[0]] > self.settings.hidden_units
 
     def fit_again(self, families: Sequence[Family], n_starts: Sequence[int]) -> None:
         """Fit families from so many initial weights each, and keep what is better."""
@@ -441,7 +469,7 @@ class FamilyScore:
         best, _ = min([(self.fit_of(family), self.network_score_of(family)), *scored], key=lambda pair: pair[1])
         if not best.succeeded:
             return scored
-        finer = self.fit(family, Start(best.theta, best.precision, tol=TUNING.fine_tolerance))
+        finer = self.fit(family, Start(best.theta, best.precision, tol=FINE_TOLERANCE))
         return [*scored, (finer, self.score_by(family, finer))]
 
     def choose_noise(self, families: Sequence[Family]) -> bool:
@@ -453,7 +481,7 @@ class FamilyScore:
         """
         self(families)
         self._restart_large(families)
-        if self.noise == self.wanted_noise or not self._gains_over_gaussian(families).mean() >= 0.5 * LEAST:
+        if self.noise == self.settings.noise or not self._gains_over_gaussian(families).mean() >= 0.5 * LEAST:
             return False
         self.noise = "auto"
         return True
@@ -464,7 +492,7 @@ class FamilyScore:
         The choice stays if it gains `LEAST` nats an observation and variable over the best graph under Gaussian noise,
         of that score, or if so much is gained by most residuals, each held to `MOST`.
         """
-        if not self.wanted_noise == self.noise == "auto":
+        if not self.settings.noise == self.noise == "auto":
             return False
         numbers = [node for node, _ in self._with_density(families)]
         gain = (score_before - sum(self(families))) / max(self.families.counts()[numbers].sum(), 1)
@@ -476,7 +504,7 @@ class FamilyScore:
     def _gains_over_gaussian(self, families: Sequence[Family]) -> Floats:
         """Return the gain of every continuous variable by other noise, in nats an observation; of none, one zero."""
         continuous = self._with_density(families)
-        gains = [self.families.gain_over_gaussian(family, self.fit_of(family)) for family in continuous]
+        gains = [self.models.gain_over_gaussian(family, self.fit_of(family)) for family in continuous]
         return np.array(gains or [0.0])
 
     def _with_density(self, families: Sequence[Family]) -> list[Family]:
@@ -489,8 +517,8 @@ class FamilyScore:
         Units that grew up to their limit would grow further; noise below the floor tells no direction.
         """
         node = family[0]
-        grown, density = 2 * self.units[node] > self.most_units, self.families.responses[node].density
-        return density is not None and not grown and self.families.resolves_noise(family, self.fit_of(family))
+        grown, density = 2 * self.units[node] > self.settings.most_units, self.families.responses[node].density
+        return density is not None and not grown and self.models.resolves_noise(family, self.fit_of(family))
 
 
 class WholeScore(FamilyScore):
@@ -505,9 +533,7 @@ class WholeScore(FamilyScore):
     """
 
     def __init__(self, subsample: FamilyScore):
-        families, n_jobs, clock = subsample.families.whole, subsample.n_jobs, subsample.clock
-        super().__init__(families, hidden_units=1, noise="auto", n_restarts=1, n_jobs=n_jobs, clock=clock)
-        self._take_over(subsample)
+        super().__init__(subsample.families.whole, subsample.settings, subsample.clock, like=subsample)
         self.subsample = subsample
         self._doubled: set[Family] = set()
 
@@ -570,8 +596,7 @@ class QuickScore(FamilyScore):
     """
 
     def __init__(self, known: FamilyScore):
-        super().__init__(known.families, hidden_units=1, noise="auto", n_restarts=1, n_jobs=known.n_jobs)
-        self._take_over(known)
+        super().__init__(known.families, known.settings, like=known)
         self.known, self.quick = known, quick_score(known)
         self.share = self.quick.families.counts() / known.families.counts()
 
@@ -585,63 +610,7 @@ class QuickScore(FamilyScore):
         """Return the fit of a family that was scored."""
         return (self.known if family in self.known else self.quick).fit_of(family)
 
-    def noise_of(self, family: Family) -> str:
-        """Return the noise distribution of a family that was scored."""
-        return (self.known if family in self.known else self.quick).noise_of(family)
-
 
 def quick_score(scores: FamilyScore) -> FamilyScore:
     """Return the score on a few of the observations, without a limit of time."""
     return scores.on(scores.families.subsample(QUICK_OBSERVATIONS))
-
-
-def warm_start(
-    families: Families,
-    family: Family,
-    hidden_units: int,
-    known_fit: Callable[[Family], NodeFit | None],
-    known_parents: Iterable[tuple[int, ...]],
-) -> Start:
-    """Return the best known fit of a neighbouring family as a start; a cold one if there is none.
-
-    The best one with a parent fewer comes first; the weights of the further parent are zero. Most families of a node
-    that has just got more hidden units have only neighbours with a parent more; the weights of that parent are left
-    out. The prior's precisions are taken over: from their initial values all weights would shrink and grow again.
-
-    Parameters
-    ----------
-    families : Families
-        What is fitted.
-    family : tuple
-        The node and its parents.
-    hidden_units : int
-        m.
-    known_fit : callable
-        Returns the fit of a family, None if it has none.
-    known_parents : iterable of tuple
-        The parents that the node was fitted with: few, where there are many variables.
-    """
-    node, parents = family
-    if not parents:
-        return COLD
-    fewer = [((node, parents[:k] + parents[k + 1 :]), parents[k]) for k in range(len(parents))]
-    if best := _best_known(fewer if len(parents) > 1 else [], known_fit):
-        fit, new = best
-        weights = families.weights_of(new, parents, hidden_units)
-        theta = np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start))
-        return Start(theta, fit.precision)
-    more = [other for other in known_parents if len(other) == len(parents) + 1 and {*parents} < {*other}]
-    if best := _best_known([((node, other), min({*other} - {*parents})) for other in more], known_fit):
-        fit, new = best
-        theta = np.delete(fit.theta, families.weights_of(new, parents, hidden_units))
-        return Start(theta, fit.precision)
-    return COLD
-
-
-def _best_known(
-    neighbours: Iterable[tuple[Family, int]], known_fit: Callable[[Family], NodeFit | None]
-) -> tuple[NodeFit, int] | None:
-    """Return the best known fit among families that are each given with a variable, and that variable."""
-    fits = ((known_fit(family), variable) for family, variable in neighbours)
-    known = [(fit, variable) for fit, variable in fits if fit is not None and fit.succeeded]
-    return min(known, key=lambda pair: pair[0].evidence, default=None)

@@ -167,7 +167,7 @@ class FittedByScoring(Response):
         """That of what an observation adds to the Fisher matrix."""
 
     @property
-    def gaussian(self) -> None:
+    def least_squares(self) -> None:
         """None: least squares fit no such response."""
         return None
 

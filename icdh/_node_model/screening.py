@@ -29,7 +29,6 @@ Hyvärinen and Smith, "Pairwise likelihood ratios for estimation of non-Gaussian
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -44,18 +43,9 @@ from icdh._utils.weighted import deviation_of, mean_of, sum_of, times
 MOST_DEVIATIONS = 4.0  # values beyond are held there: third and fourth moments of heavy tails are a few rows
 LEAST_APART = 1e-4  # share of the variance of two variables' difference below which neither tells anything
 RIDGE = 1e-12  # added to the variances of causes, which are one: collinear causes share their effect
+PRIOR_OBSERVATIONS = 5.0  # that the prior of a table is worth
+MOST_CELLS = 10_000  # of joint labels that are numbered without looking which of them occur
 Joint = tuple[Integers, int, float]
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """Constants of the tables."""
-
-    worth: float = 5.0  # observations that the prior of a table is worth
-    most_cells: int = 10_000  # of joint labels that are numbered without looking which of them occur
-
-
-TUNING = Tuning()
 
 
 class TableGains:
@@ -127,7 +117,7 @@ class TableGains:
     def _beside(self, labels: Integers, count: int, possible: float, other: int) -> Joint:
         size = self.sizes[other]
         labels, count, possible = labels * size + self.codes[other], count * size, possible * size
-        if count > TUNING.most_cells:
+        if count > MOST_CELLS:
             seen, labels = np.unique(labels, return_inverse=True)
             count = seen.size
         return labels, count, possible
@@ -140,7 +130,7 @@ class TableGains:
         counts = np.bincount(cells, self.families.row_weights(node), minlength=count * size).reshape(count, size)
         groups = counts.sum(axis=1)
         seen = groups > 0
-        each = TUNING.worth / possible
+        each = PRIOR_OBSERVATIONS / possible
         return float(self._rises(each, groups[seen]).sum() - self._rises(each / size, counts[seen]).sum())
 
     def _rises(self, start: float, counts: Floats | Integers) -> Floats:
@@ -261,9 +251,7 @@ class LinearGains:
 
     def _moments_of(self, node: int) -> Moments:
         if node not in self._moments:
-            families, response = self.families, self.families.data((node, ()))[1].gaussian
-            if response is None:
-                raise TypeError(f"variable {node} has no linear model")
+            families, response = self.families, self.families.with_numbers((node, ()))[1]
             x = families.causes if families.rows is None else families.causes[:, families.rows[node]]
             n, weights = response.n_counted, response.weights
             values, shared = response.centre - mean_of(response.centre, weights), self._shared

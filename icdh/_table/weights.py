@@ -55,10 +55,8 @@ def with_weights(
         return table, interventions
     if table.related is not None:
         raise ArgumentValueError("sample_weight", "cannot go with groups or sequence; leave one of them out")
-    given = checked_weights(sample_weight, table.n_observations)
+    given = checked_weights(sample_weight, table.n_observations, fewest=2)
     rows, design = np.flatnonzero(given), Design.of(interventions, table)
-    if rows.size < 2:
-        raise ArgumentValueError("sample_weight", "must be above zero in at least two rows")
     if weights == "frequency":
         rows = np.repeat(rows, _whole(given)[rows])
     chosen = table.of_rows(rows) if np.array_equal(rows, np.arange(given.size)) else table.of_rows(rows).of_its_labels()
@@ -66,8 +64,8 @@ def with_weights(
     return replace(chosen, weights=sampled, weighting=weights), design.of_rows(rows)
 
 
-def checked_weights(sample_weight: ArrayLike, n_rows: int) -> Floats:
-    """Return weights as numbers, shape (M,); raise an error that names the argument unless they are."""
+def checked_weights(sample_weight: object, n_rows: int, fewest: int = 1) -> Floats:
+    """Return weights as numbers, shape (M,), of which so many are above zero, or raise an error that names them."""
     given = as_float(np.asarray(sample_weight), option("sample_weight"))
     if given.shape != (n_rows,):
         raise ArgumentValueError("sample_weight", f"must have shape ({n_rows},), one a row; got {given.shape}")
@@ -75,8 +73,8 @@ def checked_weights(sample_weight: ArrayLike, n_rows: int) -> Floats:
         if strange.any():
             row = int(np.argmax(strange))
             raise ArgumentValueError("sample_weight", f"holds {what} in row {row}; drop the row, or give it weight 0")
-    if not given.any():
-        raise ArgumentValueError("sample_weight", "is zero in all rows; nothing is left to learn from")
+    if np.count_nonzero(given) < fewest:
+        raise ArgumentValueError("sample_weight", f"must be above zero in at least {counted(fewest, 'row')}")
     return given
 
 

@@ -115,10 +115,9 @@ def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> str:
         return ""
     found = model.found_graph()
     if n_rows <= SIZES.long_table:
-        worth = found.scores.families.worth
-        if worth is None:
+        if found.scores.families.related is None:
             return ""
-        size = n_rows / worth.largest_effect()
+        size = n_rows / found.scores.models.largest_design_effect()
         return f"rows depend on one another: effective sample size down to {size:.0f} of {n_rows}"
     decided = listed(repr(model.model_.names[k]) for k in found.table.order[sorted(found.decided)])
     but = f", of edges to {decided} in those of all" if decided else ""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.export import weight_unit
 from icdh._model.structural import StructuralModel
-from icdh._node_model.families import TUNING as FAMILIES
+from icdh._node_model.score import FAILED
 from icdh._table.experiments import Design, Interventions
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._utils.arrays import Floats, TableLike
@@ -147,7 +147,7 @@ def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residu
     variable = groups[strongest].variable
     on, is_described = (
         None if variable is None else names[variable],
-        not (test.on_causes.variable is not None and residual.misfit > FAMILIES.failed),
+        not (test.on_causes.variable is not None and residual.misfit > FAILED),
     )
     rejected = test.p_value < LEVEL or not is_described
     p_value = test.p_value if is_described else min(test.p_value, math.exp(-residual.misfit))

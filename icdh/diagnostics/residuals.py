@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from icdh._model.structural import StructuralModel
-from icdh._node_model.families import TUNING
+from icdh._node_model.family_models import RESOLVED_VARIANCE
 from icdh._node_model.law import Law
 from icdh._node_model.network import indicators
 from icdh._node_model.noise import noise_gain
@@ -31,7 +31,7 @@ from icdh._table.table import Table
 from icdh._utils.arrays import Floats, Mask
 
 LEAST_PLACE = 1e-12  # of a quantile
-RESOLVED = math.sqrt(TUNING.resolved)  # standard deviations of a column
+RESOLVED = math.sqrt(RESOLVED_VARIANCE)  # standard deviations of a column
 
 
 class Residual(NamedTuple):

@@ -10,7 +10,6 @@ graph occurs twice.
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -32,25 +31,9 @@ from icdh.search.moves import (
 MIN_GAIN = 1e-4  # nats
 Report: TypeAlias = Callable[[Move, Graph], None]
 Pair: TypeAlias = tuple[int, tuple[int, int], float]  # a node, two further parents, and the nats that they promise
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """Constants of the greedy search, its detours and the arrows it turns."""
-
-    resolution: float = 1e-7  # share of the evidence: two scores that differ by less are equal but for rounding
-    batch: int = 2  # moves scored at once
-    contender_margin: float = 100.0  # nats that polish may gain for a family that lacks a parent
-    far: float = 100.0  # nats: a detour that ends so far off is given up: more than growth gains
-    detour_margin: float = 10.0  # nats: an upper estimate of what polish gains for a detour's families
-    share_of_promise: float = 0.5  # that a quick fit of a pair of causes must find
-    gathered_share: float = 0.8  # of what its effects lose, that a node has to win as their effect
-    turned_margin: float = 100.0  # nats: the same for the families of a turned graph
-    least_turned_gain: float = 1.0  # nats that a turned graph must gain
-    turned_share: float = 0.05  # of the loss, that a move on from a turned graph has to win back
-
-
-TUNING = Tuning()
+RESOLUTION = 1e-7  # share of the evidence: two scores that differ by less are equal but for rounding
+BATCH = 2  # moves scored at once
+CONTENDER_MARGIN = 100.0  # nats that polish may gain for a family that lacks a parent
 
 
 class FamilyScores(Protocol):
@@ -119,7 +102,7 @@ class Climber:
         scores: FamilyScores,
         rules: EdgeRules,
         max_parents: int,
-        contender_margin: float = TUNING.contender_margin,
+        contender_margin: float = CONTENDER_MARGIN,
         doubt: float = 0.0,
     ):
         self.scores, self.rules, self.max_parents = scores, rules, max_parents
@@ -231,7 +214,7 @@ class Climber:
 
     def _best_move(self, graph: Graph, rules: EdgeRules, least_gain: float) -> tuple[Move, Graph] | None:
         self._update(graph)
-        tie = max(MIN_GAIN, TUNING.resolution * float(np.abs(self._own).sum()))
+        tie = max(MIN_GAIN, RESOLUTION * float(np.abs(self._own).sum()))
         least_gain = max(tie, least_gain)
         lines = with_ancestors(graph, self._last)
         self._last = graph, lines
@@ -241,7 +224,7 @@ class Climber:
         while (
             prospects.largest > least_gain and prospects.best < prospects.largest - tie
         ):  # a tie is no reason to go on
-            chosen = prospects.first(TUNING.batch, tie)
+            chosen = prospects.first(BATCH, tie)
             self._score(graph, prospects.moves(chosen))
             prospects.update(chosen)
         if not prospects.largest > least_gain:

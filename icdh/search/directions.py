@@ -16,12 +16,15 @@ from functools import cache
 import numpy as np
 
 from icdh.graphs import break_cycles, causes_first
-from icdh.search.climb import MIN_GAIN, TUNING, Climber
+from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.escapes import Search, SearchResult
 from icdh.search.moves import DOUBTFUL, Graph, Move, differing_families, toggled, with_ancestors
 from icdh.search.order_search import Gains, search_orders
 from icdh.search.orders import WITHOUT_REQUIRED, WeighedFamilies, best_graph
 
+TURNED_MARGIN = 100.0  # nats: an upper estimate of what polish gains for the families of a turned graph
+LEAST_TURNED_GAIN = 1.0  # nats that a turned graph must gain
+TURNED_SHARE = 0.05  # of the loss, that a move on from a turned graph has to win back
 Loss = tuple[tuple[int, int], float]  # an edge, and the loss if it is turned
 Edges = set[tuple[int, int]]
 
@@ -112,7 +115,7 @@ def direction_losses(
     gains : callable, optional
         As of `icdh.search.order_search.search_orders`.
     """
-    limits = DOUBTFUL, DOUBTFUL + TUNING.turned_margin
+    limits = DOUBTFUL, DOUBTFUL + TURNED_MARGIN
     shared = None if gains is None else cache(gains)  # by searches from different edges
     for edge, _, loss in _turned_graphs(climber, graph, edges, shared, limits):
         yield edge, loss
@@ -166,10 +169,10 @@ def turn_while_it_gains(
 
 def _better_graph(climber: Climber, graph: Graph) -> tuple[tuple[int, int], Graph] | None:
     """Return the first arrow that another graph turns, which is better, and that graph; None if there is none."""
-    settled, limits = climber.rules.settled, (-TUNING.least_turned_gain, TUNING.turned_margin)
+    settled, limits = climber.rules.settled, (-LEAST_TURNED_GAIN, TURNED_MARGIN)
     edges = [(i, j) for j, parents in enumerate(graph) for i in parents if not settled[i, j]]
     for edge, turned, loss in _turned_graphs(climber, graph, edges, None, limits):
-        if loss < -TUNING.least_turned_gain:
+        if loss < -LEAST_TURNED_GAIN:
             return edge, turned
     return None
 
@@ -201,7 +204,7 @@ def _climb(climber: Climber, graph: Graph, turned: Graph) -> tuple[Graph, float]
     """Return the graph that a climb reaches without moves that gain little of the loss, and the loss."""
     while True:
         loss = -climber.fall(graph, turned)
-        turned, moves = climber.climb_once(turned, least_gain=TUNING.turned_share * loss)
+        turned, moves = climber.climb_once(turned, least_gain=TURNED_SHARE * loss)
         if not moves:
             return turned, loss
 

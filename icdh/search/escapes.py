@@ -15,8 +15,13 @@ from typing import NamedTuple, TypeAlias
 
 from icdh._utils.clock import OutOfTime
 from icdh.knowledge import EdgeRules
-from icdh.search.climb import MIN_GAIN, TUNING, Climber, FamilyScores, Report
+from icdh.search.climb import MIN_GAIN, Climber, FamilyScores, Report
 from icdh.search.moves import Graph, Move, changed_families, differing_families, toggled, with_ancestors
+
+FAR = 100.0  # nats: a detour that ends so far off is given up: more than growth gains
+DETOUR_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detour's families
+SHARE_OF_PROMISE = 0.5  # that a quick fit of a pair of causes must find
+GATHERED_SHARE = 0.8  # of what its effects lose, that a node has to win as their effect
 
 
 def detour(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Graph, list[Move]] | None:
@@ -93,7 +98,7 @@ def pair(
         return None
     own, more = (node, graph[node]), (node, parents)
     before, after = climber.scores([own, more])
-    has_failed = before - after < TUNING.share_of_promise * promised
+    has_failed = before - after < SHARE_OF_PROMISE * promised
     if not (has_failed or _pays(climber, graph, start, node)):
         return None
     climber.polish([own, more])
@@ -118,7 +123,7 @@ def _pays(climber: Climber, graph: Graph, start: Graph, node: int) -> bool:
     """Return whether a node gains a share of what its effects lose in another graph: a climb may win the rest."""
     before, after = climber.scores([(node, graph[node]), (node, start[node])])
     lost = before - after - climber.fall(graph, start)
-    return before - after >= TUNING.gathered_share * lost
+    return before - after >= GATHERED_SHARE * lost
 
 
 def _climb_with_causes(climber: Climber, graph: Graph, node: int, start: Graph, tell: Report) -> Found | None:
@@ -140,9 +145,9 @@ def _better_end(
     climber: Climber, graph: Graph, end: Graph, moves: list[Move], tell: Report
 ) -> tuple[Graph, list[Move]] | None:
     """Return the graph at the end of moves, and the moves, if it is better than the first one, at last if polished."""
-    if climber.fall(graph, end) > -TUNING.far:  # the first graph has grown: scores compare if both have
+    if climber.fall(graph, end) > -FAR:  # the first graph has grown: scores compare if both have
         climber.grow(differing_families(end, graph))
-    if -TUNING.detour_margin < climber.fall(graph, end) <= 0.0:
+    if -DETOUR_MARGIN < climber.fall(graph, end) <= 0.0:
         climber.polish([*differing_families(end, graph), *differing_families(graph, end)])
         end, further = climber.climb_once(end, tell)
         moves = moves + further

@@ -5,7 +5,6 @@ objective and closes no cycle.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
 from typing import NamedTuple
@@ -18,33 +17,11 @@ from icdh.network import Weights, node_inputs, root_mean_square
 from icdh.two_phase.objective import FamilyObjective, Minimum, NetworkObjective
 from icdh.two_phase.solvers import minimise_by_lbfgs, minimise_by_newton
 
-
-@dataclass(frozen=True)
-class DagTuning:
-    """Constants of the descent, chosen by measurement.
-
-    Attributes
-    ----------
-    final_tolerance : float
-        Relative decrease at which the minimisation of a child ends.
-    newton_weights : int
-        The most weights of a child for Newton's method; the cost of a step grows with their square and more.
-    promising : float
-        A further start this near to the best minimum (relative excess) is minimised to the end.
-    most_rounds : int
-        Rounds of adding edges.
-    optimality : float
-        An edge is added if a derivative exceeds the lasso penalty by this share.
-    """
-
-    final_tolerance: float = 1e-9
-    newton_weights: int = 200
-    promising: float = 0.01
-    most_rounds: int = 10
-    optimality: float = 0.01
-
-
-TUNING = DagTuning()
+FINAL_TOLERANCE = 1e-9  # relative decrease at which the minimisation of a child ends
+NEWTON_WEIGHTS = 200  # the most of a child for Newton's method; a step's cost grows with their square and more
+PROMISING = 0.01  # a further start this near to the best minimum (relative excess) is minimised to the end
+EDGE_ROUNDS = 10  # of adding edges
+OPTIMALITY = 0.01  # an edge is added if a derivative exceeds the lasso penalty by this share
 Start = Sequence[Floats]  # the weights of all features for every child, each of shape (features, m1)
 
 
@@ -79,7 +56,7 @@ def minimise_on_dag(
     """
     descent = DagDescent(network, starts, tolerance)
     descent.begin(*without_cycles(part, w))
-    for _ in range(TUNING.most_rounds):
+    for _ in range(EDGE_ROUNDS):
         if not descent.add_edges():
             break
     best, w = descent.graph()
@@ -128,7 +105,7 @@ class DagDescent:
         best = self._finish(family, w)
         for start in self.starts if family.inputs.size > 0 else ():
             approach = self._approach(family, start[family.child][family.inputs])
-            if approach.value < (1.0 + TUNING.promising) * best.value:
+            if approach.value < (1.0 + PROMISING) * best.value:
                 best = min(best, self._finish(family, approach.w), key=lambda minimum: minimum.value)
         self.clock.part_done()
         present = ~family.is_free | best.w.any(axis=1)
@@ -139,12 +116,12 @@ class DagDescent:
 
     def _finish(self, family: FamilyObjective, w: Floats) -> Minimum:
         """Minimise by Newton's method, or by L-BFGS-B where there are too many weights for it."""
-        if np.count_nonzero(w) > TUNING.newton_weights:
+        if np.count_nonzero(w) > NEWTON_WEIGHTS:
             minimum = self._approach(family, w)
             w = minimum.w
-            if np.count_nonzero(w) > TUNING.newton_weights:
+            if np.count_nonzero(w) > NEWTON_WEIGHTS:
                 return minimum
-        return minimise_by_newton(family, w, TUNING.final_tolerance, self._look)
+        return minimise_by_newton(family, w, FINAL_TOLERANCE, self._look)
 
 
 def without_cycles(part: NetworkObjective, w: Floats) -> tuple[NetworkObjective, Floats]:
@@ -200,7 +177,7 @@ def missing_edges(network: NetworkObjective, part: NetworkObjective, w: Floats) 
     every = np.zeros((held.size, w.shape[1]))
     every[held] = w
     gradient = network.smooth(every)[1]
-    excess = np.abs(gradient).max(axis=1, initial=0.0) - (1.0 + TUNING.optimality) * network.lasso
+    excess = np.abs(gradient).max(axis=1, initial=0.0) - (1.0 + OPTIMALITY) * network.lasso
     violation = np.where(held, 0.0, np.fmax(excess, 0.0))  # what is not a number is no violation
     strength = np.where(held, 1.0 + violation.max(initial=0.0), violation)
     dag = break_cycles(network.adjacency(strength[:, np.newaxis])).adjacency

@@ -25,36 +25,12 @@ from icdh.two_phase.objective import FamilyObjective, Problem
 from icdh.two_phase.scales import fit_scale
 from icdh.two_phase.solvers import minimise_by_newton
 
-
-@dataclass(frozen=True)
-class FamilyTuning:
-    """Constants of the fits of families, chosen by measurement.
-
-    Attributes
-    ----------
-    most_rounds : int
-        Rounds of both phases.
-    least_gain : float
-        Nats over all observations: a round that gains less is the last.
-    fresh_starts : int
-        Random weights that a family is fitted from, too: minima are at times hundreds of nats apart.
-    fresh_reach : float
-        Largest random weight, in 1 / (root mean square of the cause).
-    fresh_scale : float
-        The first scale beside random weights, in root mean squares of the child.
-    tolerance : float
-        Relative decrease at which Newton's method ends.
-    """
-
-    most_rounds: int = 10
-    least_gain: float = 0.5
-    fresh_starts: int = 2
-    fresh_reach: float = 3.0
-    fresh_scale: float = 0.03
-    tolerance: float = 1e-6
-
-
-TUNING = FamilyTuning()
+PHASE_ROUNDS = 10  # of both phases
+LEAST_ROUND_GAIN = 0.5  # nats over all observations: a round that gains less is the last
+FRESH_STARTS = 2  # random weights that a family is fitted from, too: minima are at times hundreds of nats apart
+FRESH_REACH = 3.0  # largest random weight, in 1 / (root mean square of the cause)
+FRESH_SCALE = 0.03  # the first scale beside random weights, in root mean squares of the child
+FAMILY_TOLERANCE = 1e-6  # relative decrease at which Newton's method ends
 
 
 class FamilyFit(NamedTuple):
@@ -127,7 +103,7 @@ class FamilyFitter:
         try:
             fits = [self.fit(child, causes, hidden, weights.w3[child], w3_bias, scale)]
             if causes and rng is not None:
-                units, n_starts = weights.hidden_units, TUNING.fresh_starts
+                units, n_starts = weights.hidden_units, FRESH_STARTS
                 fits += [self.fit_afresh(child, causes, units, rng) for _ in range(n_starts)]
         except OutOfTime:
             return self._adapt(child, causes, hidden)
@@ -154,13 +130,13 @@ class FamilyFitter:
         while True:
             self.problem.clock.check()
             objective = self._objective(child, causes, scale)
-            hidden = minimise_by_newton(objective, hidden, TUNING.tolerance, self.problem.clock.check).w
+            hidden = minimise_by_newton(objective, hidden, FAMILY_TOLERANCE, self.problem.clock.check).w
             fit, scale = self._with_scale(objective, hidden, w3, w3_bias, self.problem.noise)
             w3, w3_bias, rounds = fit.w3, fit.w3_bias, rounds + 1
             if best is not None:
                 gain = best.penalised - fit.penalised
             best = fit if best is None or gain > 0.0 else best
-            if self.problem.noise == "equal" or gain < TUNING.least_gain or rounds == TUNING.most_rounds:
+            if self.problem.noise == "equal" or gain < LEAST_ROUND_GAIN or rounds == PHASE_ROUNDS:
                 return best
 
     def fit_afresh(self, child: int, causes: Sequence[int], units: int, rng: np.random.Generator) -> FamilyFit:
@@ -178,7 +154,7 @@ class FamilyFitter:
         rng : Generator
             Draws the weights.
         """
-        rms, reach = root_mean_square(self.problem.values[list(causes)]), TUNING.fresh_reach
+        rms, reach = root_mean_square(self.problem.values[list(causes)]), FRESH_REACH
         hidden = rng.uniform(-reach, reach, (len(causes), units))
         hidden /= np.where(rms > 0.0, rms, 1.0)[:, np.newaxis]
         if self.problem.bias:
@@ -186,7 +162,7 @@ class FamilyFitter:
         rows, values = self.problem.rows_of(child), self.problem.values[child]
         counted = values if rows is None else values[rows]
         spread = np.sqrt(np.mean(np.square(counted))) if counted.size else 0.0
-        scale = np.full(values.size, TUNING.fresh_scale * (spread if spread > 0.0 else 1.0))
+        scale = np.full(values.size, FRESH_SCALE * (spread if spread > 0.0 else 1.0))
         return self.fit(child, causes, hidden, np.zeros(units), np.log(scale[0]), scale)
 
     def _adapt(self, child: int, causes: Sequence[int], hidden: Floats) -> FamilyFit:

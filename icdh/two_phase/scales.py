@@ -6,7 +6,6 @@ matter to the optimiser.
 """
 
 import dataclasses
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIssue]
@@ -17,26 +16,18 @@ from icdh._utils.weighted import NONE, mean_of, of_rows
 from icdh.network import Weights, activations
 from icdh.two_phase._kernels import scale_objective
 from icdh.two_phase.objective import Problem
-from icdh.two_phase.solvers import TUNING as NEWTON
+from icdh.two_phase.solvers import NEWTON_FIRST_DAMPING, NEWTON_LARGEST_DAMPING
 
-
-@dataclass(frozen=True)
-class Tuning:
-    """Constants of the fit of the scales."""
-
-    # Smallest floor exp(W3_n0) of a scale, in units of the root mean squared residual: the likelihood is unbounded as a
-    # scale goes to zero.
-    relative_floor: float = 1e-3
-    smallest_scale: float = 1e-60
-    largest_weight: float = 1e300
-    highest_floor: float = 10.0  # of W3_n0, in the same units
-    most_steps: int = 200
-    patience: int = 2  # small steps in a row that end a descent
-    least_unit: float = 1e-6  # of an entry in the damping, beside the largest: a dead ReLU has no information
-    tolerance: float = 1e-7  # nats an observation: a descent ends after two steps that gain less
-
-
-TUNING = Tuning()
+# Smallest floor exp(W3_n0) of a scale, in units of the root mean squared residual: the likelihood is unbounded as a
+# scale goes to zero.
+RELATIVE_FLOOR = 1e-3
+SMALLEST_SCALE = 1e-60
+LARGEST_SCALE_WEIGHT = 1e300
+HIGHEST_FLOOR = 10.0  # of W3_n0, in the same units
+MOST_STEPS = 200
+PATIENCE = 2  # small steps in a row that end a descent
+LEAST_UNIT = 1e-6  # of an entry in the damping, beside the largest: a dead ReLU has no information
+SCALE_TOLERANCE = 1e-7  # nats an observation: a descent ends after two steps that gain less
 
 
 def fit_scales(problem: Problem, weights: Weights) -> Weights:
@@ -100,12 +91,12 @@ def fit_scale(
         s, residual, weights = np.ascontiguousarray(s[:, rows]), residual[rows], of_rows(weights, rows)
     if noise == "equal" or residual.size == 0:
         return w3, w3_bias
-    rms = max(float(np.sqrt(mean_of(residual**2, weights))), TUNING.smallest_scale)
+    rms = max(float(np.sqrt(mean_of(residual**2, weights))), SMALLEST_SCALE)
     if noise == "unequal":
         return np.zeros_like(w3), np.log(rms)
     shares = NONE if weights is None else weights * (residual.size / weights.sum())
     theta = _minimise(s, residual / rms, shares, np.append(w3 / rms, w3_bias - np.log(rms)))
-    limit = TUNING.largest_weight / max(rms, 1.0)  # extreme units and a scale that is all but dead
+    limit = LARGEST_SCALE_WEIGHT / max(rms, 1.0)  # extreme units and a scale that is all but dead
     return np.clip(theta[:-1], -limit, limit) * rms, theta[-1] + np.log(rms)
 
 
@@ -123,20 +114,20 @@ def descend(
     theta : ndarray, shape (m1 + 1,)
         Where to start.
     lowest : float
-        The lowest W3_n0, which stays below ``TUNING.highest_floor``.
+        The lowest W3_n0, which stays below ``HIGHEST_FLOOR``.
     tolerance : float
         Nats an observation.
     """
     value, gradient, fisher = scale_objective(s, residual, weights, theta)
     if not value < np.inf:
         return theta, np.inf
-    damping, growth, small = NEWTON.first_damping, 2.0, 0
-    for _ in range(TUNING.most_steps):
+    damping, growth, small = NEWTON_FIRST_DAMPING, 2.0, 0
+    for _ in range(MOST_STEPS):
         step = _damped_step(gradient, fisher, damping, theta[-1], lowest)
         predicted = -float(step @ (gradient + 0.5 * (fisher @ step)))
         if not predicted > 0.0:
             damping, growth = next_damping(damping, growth, -1.0)
-            if damping > NEWTON.largest_damping:
+            if damping > NEWTON_LARGEST_DAMPING:
                 break
             continue
         reached, *derivatives = scale_objective(s, residual, weights, theta + step)
@@ -145,27 +136,27 @@ def descend(
             theta, value, (gradient, fisher) = theta + step, reached, derivatives
         small = small_steps(small, fall, predicted, tolerance)
         damping, growth = next_damping(damping, growth, fall / predicted)
-        if small == TUNING.patience or damping > NEWTON.largest_damping:
+        if small == PATIENCE or damping > NEWTON_LARGEST_DAMPING:
             break
     return theta, value
 
 
 def _damped_step(gradient: Floats, fisher: Floats, damping: float, floor: float, lowest: float) -> Floats:
     """Return a step in which W3_n0 stays within its bounds; NaN if there is none."""
-    outward = (floor <= lowest and gradient[-1] > 0.0) or (floor >= TUNING.highest_floor and gradient[-1] < 0.0)
+    outward = (floor <= lowest and gradient[-1] > 0.0) or (floor >= HIGHEST_FLOOR and gradient[-1] < 0.0)
     free, system, diagonal = gradient.size - outward, fisher.copy(), fisher.diagonal()
-    system.ravel()[:: gradient.size + 1] += damping * np.maximum(diagonal, TUNING.least_unit * diagonal.max())
+    system.ravel()[:: gradient.size + 1] += damping * np.maximum(diagonal, LEAST_UNIT * diagonal.max())
     step = np.zeros(gradient.size)
     _, step[:free], failed = dposv(system[:free, :free], -gradient[:free])
-    step[-1] = min(max(floor + step[-1], lowest), TUNING.highest_floor) - floor
+    step[-1] = min(max(floor + step[-1], lowest), HIGHEST_FLOOR) - floor
     return np.full(gradient.size, np.nan) if failed else step
 
 
 def _minimise(s: Floats, residual: Floats, weights: Floats, start: Floats) -> Floats:
     """Return the better of the minima reached from the start and from a scale that is alive everywhere."""
-    lowest = min(np.log(TUNING.relative_floor), start[-1])
-    start = np.append(start[:-1], min(start[-1], TUNING.highest_floor))
+    lowest = min(np.log(RELATIVE_FLOOR), start[-1])
+    start = np.append(start[:-1], min(start[-1], HIGHEST_FLOOR))
     activity = (s @ weights).mean() / weights.sum() if weights.size else s.mean()
     alive = np.append(np.full(s.shape[0], 0.5 / activity / s.shape[0]), np.log(0.5))  # a scale of about one
-    ends = [descend(s, residual, weights, begin, lowest, TUNING.tolerance) for begin in (start, alive)]
+    ends = [descend(s, residual, weights, begin, lowest, SCALE_TOLERANCE) for begin in (start, alive)]
     return min(ends, key=lambda end: end[1])[0]

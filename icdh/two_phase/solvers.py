@@ -10,7 +10,6 @@ eliminating W2. Steps have Levenberg-Marquardt damping, in units of like curvatu
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,18 +21,10 @@ from icdh._utils.damping import next_damping
 from icdh.two_phase._kernels import mean_hessian
 from icdh.two_phase.objective import Evaluation, FamilyObjective, Minimum, Objective, Smooth
 
-
-@dataclass(frozen=True)
-class Tuning:
-    """Constants of Newton's method."""
-
-    most_evaluations: int = 300
-    orthant_passes: int = 10  # factorisations to find out which weights a step stops at zero
-    first_damping: float = 1e-2
-    largest_damping: float = 1e16
-
-
-TUNING = Tuning()
+MOST_EVALUATIONS = 300
+ORTHANT_PASSES = 10  # factorisations to find out which weights a step stops at zero
+NEWTON_FIRST_DAMPING = 1e-2
+NEWTON_LARGEST_DAMPING = 1e16
 
 
 def minimise_by_lbfgs(
@@ -275,10 +266,10 @@ def minimise_by_newton(
     if np.isnan(value):
         return Minimum(w, np.inf, 2, "NOT A NUMBER")
     model = quadratic_model(objective, w, evaluation)
-    damping, growth, small = TUNING.first_damping, 2.0, 0
-    for _ in range(TUNING.most_evaluations):
+    damping, growth, small = NEWTON_FIRST_DAMPING, 2.0, 0
+    for _ in range(MOST_EVALUATIONS):
         predicted, damping, growth, step = _damped_step(model, damping, growth)
-        if damping >= TUNING.largest_damping:
+        if damping >= NEWTON_LARGEST_DAMPING:
             break
         trial = w.copy()
         trial.ravel()[model.moving] += step[evaluation.w2.size :]
@@ -301,7 +292,7 @@ def _damped_step(model: QuadraticModel, damping: float, growth: float) -> tuple[
     """Raise the damping until the model expects a fall; return that fall, damping, its growth, and the step."""
     while True:
         predicted, step = _step_in_orthant(model, damping)
-        if predicted > 0.0 or damping >= TUNING.largest_damping:
+        if predicted > 0.0 or damping >= NEWTON_LARGEST_DAMPING:
             return predicted, damping, growth, step
         damping, growth = next_damping(damping, growth, predicted)
 
@@ -315,7 +306,7 @@ def _step_in_orthant(model: QuadraticModel, damping: float) -> tuple[float, Floa
     size, step = model.gradient.size, np.zeros_like(model.gradient)
     right, system = -model.gradient, model.hessian.copy()
     system.ravel()[:: size + 1] += damping * model.unit
-    for _ in range(TUNING.orthant_passes):
+    for _ in range(ORTHANT_PASSES):
         _, step, failed = dposv(system.T, right)
         if failed:
             return np.nan, step

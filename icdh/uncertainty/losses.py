@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 
 import numpy as np
@@ -23,6 +23,7 @@ import numpy as np
 from icdh._estimators.graph_search import LearnedGraph, cheap_gains
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.structural import StructuralModel
+from icdh._node_model.mean_and_spread import mean_and_spread_losses
 from icdh._node_model.score import FamilyScore
 from icdh._node_model.screening import TableGains
 from icdh._table.transforms import is_heavy_tailed, normal_scores
@@ -122,7 +123,7 @@ def _dependence_factor(found: LearnedGraph) -> Callable[[int, int], float]:
     @cache
     def design_effects(node: int) -> Floats:
         family = node, found.graph[node]
-        return np.asarray(found.scores.families.design_effects(family, found.scores.fit_of(family)))
+        return np.asarray(found.scores.models.design_effects_of(family, found.scores.fit_of(family)))
 
     return lambda cause, effect: 1.0 / float(design_effects(effect)[found.graph[effect].index(cause)])
 
@@ -226,7 +227,7 @@ def mean_and_spread_loss(model: HNMSearch, *, clock: Clock | None = None) -> tup
             if graph != found.graph:
                 scores.polish(families)
             scores(families)
-            of_families = scores.run("separating mean and spread", scores.mean_and_spread_losses, families)
+            of_families = scores.run("separating mean and spread", partial(mean_and_spread_losses, scores), families)
             for (node, parents), of_family in zip(families, of_families, strict=True):
                 losses[:, order[list(parents)], order[node]] = of_family
     mean, spread = losses[:, : len(dag), : len(dag)]
@@ -264,7 +265,7 @@ class _HiddenCauses:
 
     def __init__(self, scores: FamilyScore, graph: Graph, required: Mask, clock: Clock):
         self.graph, self.required = graph, required
-        continuous = [response.gaussian is not None for response in scores.families.responses]
+        continuous = [response.least_squares is not None for response in scores.families.responses]
         self.edges = [
             (i, j)
             for j, parents in enumerate(graph)
@@ -311,10 +312,10 @@ class _HiddenCauses:
 
 def _innovation(scores: FamilyScore, family: Family) -> Floats:
     """Return the standardised residual of a family, zero where observations do not count."""
-    values, known = np.zeros(scores.families.n_observations), scores.families
-    scores([family])
-    residual = known.linear_residual(family) if scores.model_of(family) == "linear" else scores.residuals(family)
+    values, rows = np.zeros(scores.families.n_observations), scores.families.rows
+    is_linear = scores.model_of(family) == "linear"
+    residual = scores.models.linear_residual(family) if is_linear else scores.residuals(family)
     residual = residual / max(float(residual.std()), np.finfo(float).tiny)
     residual = normal_scores(residual) if is_heavy_tailed(residual) else residual
-    values[slice(None) if known.rows is None else known.rows[family[0]]] = residual
+    values[slice(None) if rows is None else rows[family[0]]] = residual
     return values

@@ -148,7 +148,7 @@ def _of_fit(
             found.graph,
             found.table.rules,
             **limits,
-            temperature=temperature * scores.families.largest_effect(),
+            temperature=temperature * scores.models.largest_design_effect(),
             prices=untempered * scores.families.edge_penalty,
         )
     except OutOfTime:

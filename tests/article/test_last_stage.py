@@ -112,7 +112,7 @@ def test_rounds_of_a_family_end_where_one_gains_nothing_and_after_one_if_scales_
             network = fitter.refit(network, [(2, causes)])
         return len(rounds), network
 
-    assert 1 < rounds_of("heteroscedastic")[0] < family.TUNING.most_rounds
+    assert 1 < rounds_of("heteroscedastic")[0] < family.PHASE_ROUNDS
     network = fit_two_phase(values, random_state=1, max_rounds=1).weights
     for _ in range(3):
         count, network = rounds_of("heteroscedastic", network)

@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from helpers import family_evidence, standardised
+from helpers import families_of, family_evidence, standardised
 from naive import additive_evidence
 from scipy.optimize import minimize
-from support.families import ADDITIVE_TUNING as TUNING
 from support.families import (
+    CHOICE_COST,
+    SMOOTH_COST,
+    SPLINES,
     VARIANCE_FLOOR,
     AdditiveModels,
     AdditivePredictor,
-    Families,
     GaussianLaw,
     GaussianResponse,
     Splines,
@@ -30,17 +31,16 @@ def additive_table(seed=0, n=N, noise=0.5):
     return standardised(*x, y)
 
 
-def models_of(values, responses=None, **options):
-    options = {"prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, **options}
-    return AdditiveModels(Families(np.ascontiguousarray(values), responses, **options))
+def additive_models(values, responses=None, **options):
+    return AdditiveModels(families_of(np.ascontiguousarray(values), responses, **options))
 
 
 @pytest.mark.parametrize("parents", [(0,), (0, 1), (0, 1, 2)])
 def test_the_evidence_is_the_best_that_dense_covariances_give(parents):
     values, spread = additive_table(n=80), np.random.default_rng(1).uniform(0.0, 0.1, size=80)
     responses = [*map(GaussianResponse.exact, values[:3]), GaussianResponse(values[3], spread, [values[3]])]
-    found = models_of(values, responses).fit((3, parents)).evidence
-    found -= TUNING.choice_cost + TUNING.smooth_cost * len(parents)
+    found = additive_models(values, responses).fit((3, parents)).evidence
+    found -= CHOICE_COST + SMOOTH_COST * len(parents)
     bends = [Splines.of(values[k]).at(values[k])[1:] for k in parents]
 
     def of_logs(logs):
@@ -55,7 +55,7 @@ def test_splines_are_centred_bends_the_smoothest_first():
     splines = Splines.of(column)
     line, *bends = splines.at(column)
     np.testing.assert_array_equal(line, column)
-    assert len(bends) == TUNING.splines
+    assert len(bends) == SPLINES
     assert (np.diff(np.var(bends, axis=1)) < 0.0).all()
     assert sum(np.var(bends, axis=1)) == pytest.approx(1.0, abs=0.1)
     np.testing.assert_allclose(np.corrcoef(np.vstack([line, bends]))[0, 1:], 0.0, atol=0.1)
@@ -66,7 +66,8 @@ def test_splines_are_centred_bends_the_smoothest_first():
 def test_a_cause_of_few_values_has_a_line_alone():
     column = np.repeat([-1.0, 0.0, 1.0], 100)
     assert len(Splines.of(column).weights) == 1
-    assert models_of(np.stack([column, column + np.random.default_rng(0).normal(size=300)])).fit((1, (0,))) is None
+    effect = column + np.random.default_rng(0).normal(size=300)
+    assert additive_models(np.stack([column, effect])).fit((1, (0,))) is None
 
 
 def test_the_score_of_a_sum_of_functions_is_that_of_the_additive_model():
@@ -92,10 +93,10 @@ def test_chance_bends_no_lines():
 
 def test_causes_may_be_equal_and_in_any_order():
     values = additive_table()
-    models = models_of(values[[0, 0, 1, 2, 3]])
+    models = additive_models(values[[0, 0, 1, 2, 3]])
     once, twice = models.fit((4, (0, 2))), models.fit((4, (0, 1, 2)))
     assert once.evidence < twice.evidence < once.evidence + 5.0
-    turned = models_of(values[[2, 1, 0, 3]]).fit((3, (0, 1, 2)))
+    turned = additive_models(values[[2, 1, 0, 3]]).fit((3, (0, 1, 2)))
     assert turned.evidence == pytest.approx(models.fit((4, (0, 2, 3))).evidence, rel=1e-9)
 
 
@@ -104,7 +105,7 @@ def test_rows_that_count_are_those_that_are_read():
     rows[3, ::3] = False
     other = np.where(rows, values, 7.0)
     masked, same, whole = (
-        models_of(table, rows=own).fit((3, (0, 1))).evidence
+        additive_models(table, rows=own).fit((3, (0, 1))).evidence
         for table, own in ((values, rows), (other, rows), (values, None))
     )
     assert masked == same != whole
@@ -112,7 +113,7 @@ def test_rows_that_count_are_those_that_are_read():
 
 def test_an_exact_function_stops_at_the_floor_of_the_variance():
     x = np.random.default_rng(0).normal(size=(2, N))
-    fit = models_of(standardised(*x, x[0] + x[1])).fit((2, (0, 1)))
+    fit = additive_models(standardised(*x, x[0] + x[1])).fit((2, (0, 1)))
     assert fit.variance == 2.0 * VARIANCE_FLOOR
     assert np.isfinite(fit.evidence)
 
@@ -120,7 +121,7 @@ def test_an_exact_function_stops_at_the_floor_of_the_variance():
 def test_its_predictor_computes_what_it_does():
     """The same mean at rows of the fit; a line beyond the knots; the mirror image under other signs."""
     values, family = additive_table(), (3, (0, 1, 2))
-    models = models_of(values)
+    models = additive_models(values)
     fit, predictor = models.fit(family), models.predictor(family)
     mean, log_variance = predictor.outputs(values[:3], GaussianLaw())
     parts = [Splines.of(column).at(column) for column in values[:3]]

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from helpers import cases, scores_of_columns
-from support.families import FAMILIES_TUNING as TUNING
-from support.families import columns_of
+from support.families import OPTIMISM, columns_of
 
 from icdh import HNMSearch
 
@@ -41,7 +40,7 @@ def test_edges_from_numbers_to_two_values_cost_a_penalty():
 @cases(
     ("family", "variables", "expected"),
     ((YES, ()), [GRADE, X, Y], [-1.0, -1.0, -1.0]),
-    ((YES, (X,)), [GRADE, X, Y], [-1.0, TUNING.optimism, -1.0]),
+    ((YES, (X,)), [GRADE, X, Y], [-1.0, OPTIMISM, -1.0]),
     ((X, (YES,)), [YES, GRADE, Y], [0.0, 0.0, 0.0]),
 )
 def test_gain_estimates_include_the_penalty_of_an_edge(family, variables, expected):

@@ -6,18 +6,19 @@ from scipy.optimize import minimize
 from scipy.stats import chi2, multivariate_normal
 from support.families import (
     NONE,
+    SEARCH_TOLERANCE,
     VARIANCE_FLOOR,
     GaussianLaw,
     GaussianResponse,
     NodeNetwork,
     cold_start,
     evidence,
+    family_models,
     forward,
     gaussian,
     node_gradient,
     node_outputs,
 )
-from support.families import families as families_module
 from support.utils import negentropy
 
 UNITS = 3
@@ -296,7 +297,7 @@ def test_polish_finds_the_best_of_all_starts():
     scores([family])
     first = scores.network_score_of(family)  # a linear or additive model may score better than a poor start
     scores.polish([family])
-    options = {"hidden_units": 3, "tol": families_module.TUNING.tolerance}
+    options = {"hidden_units": 3, "tol": SEARCH_TOLERANCE}
     coarse = [fit_node(x, y, random_state=k, **options) for k in range(3)]
     best = min(coarse, key=lambda fit: fit.evidence)
     assert first == pytest.approx(coarse[0].evidence, rel=1e-12)
@@ -309,7 +310,7 @@ def test_polish_finds_the_best_of_all_starts():
 
 
 def test_a_family_is_polished_once_and_others_stay(monkeypatch):
-    scores, fits = evidence_of(wave()), recorded(monkeypatch, families_module, "fit_node")
+    scores, fits = evidence_of(wave()), recorded(monkeypatch, family_models, "fit_node")
     scores([(0, (1,)), (0, ())])
     scores.polish([(0, (1,)), (0, ())])
     scores.polish([(0, (1,))])
@@ -320,7 +321,7 @@ def test_a_warm_start_is_the_best_smaller_fit_wherever_the_new_parent_stands(mon
     """Whatever the new parent's values: mean, deviation and precisions are those of the best fit without it."""
     Z = np.random.default_rng(8).normal(size=(120, 4))
     Z[:, 0] += np.sin(2.0 * Z[:, 1]) - Z[:, 2] + 0.5 * Z[:, 3]
-    fits = recorded(monkeypatch, families_module, "fit_node")
+    fits = recorded(monkeypatch, family_models, "fit_node")
     pairs = [(0, pair) for pair in ((1, 2), (1, 3), (2, 3))]
     for smaller, parents in [([(0, (1,))], (1, 2)), *(([pair], (1, 2, 3)) for pair in pairs), (pairs, (1, 2, 3))]:
         scores = evidence_of(Z)

@@ -13,7 +13,7 @@ from support.article import (
     minimise_by_newton,
     minimise_on_dag,
 )
-from support.families import at_fixed_point, families, fit_node, gaussian, node_outputs, odds_without_parents
+from support.families import at_fixed_point, family_models, fit_node, gaussian, node_outputs, odds_without_parents
 
 from icdh.network import initial_weights
 
@@ -172,7 +172,7 @@ def test_no_fit_starts_where_a_failed_one_ended(monkeypatch):
     monkeypatch.setattr(gaussian, "node_fit", never_factorised)
     scores([(2, (0,))])
     monkeypatch.setattr(gaussian, "node_fit", honest)
-    fits = recorded(monkeypatch, families, "fit_node")
+    fits = recorded(monkeypatch, family_models, "fit_node")
     scores([(2, (0, 1))])
     assert [options["start"] for _, options in fits] == [None]
 

@@ -5,9 +5,9 @@ import pytest
 from helpers import all_families, family_evidence, free, node_system, scores_of_columns, standardised
 from numpy.testing import assert_allclose
 from scipy.stats import chi2_contingency, multivariate_normal
-from support.families import FAMILIES_TUNING as TUNING
 from support.families import (
     NONE,
+    OPTIMISM,
     GaussianResponse,
     OrdinalResponse,
     Start,
@@ -56,7 +56,7 @@ def test_an_estimate_is_about_what_a_fit_gains(effect):
     x, e, other = noise_of(1, 3)
     scores = family_evidence(standardised(EFFECTS[effect](x, e), x, other))
     empty, full = scores([(0, ()), (0, (1,))])
-    estimated = (scores.gain_estimates((0, ()))[1] + 2.0) / TUNING.optimism
+    estimated = (scores.gain_estimates((0, ()))[1] + 2.0) / OPTIMISM
     assert 0.5 * (empty - full + 2.0) < estimated < 2.0 * (empty - full + 2.0)
 
 

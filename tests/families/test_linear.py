@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
-from helpers import all_graphs, family_evidence, scores_of_columns, standardised, sums_of_equivalent_graphs
+from helpers import all_graphs, family_evidence, models_of, scores_of_columns, standardised, sums_of_equivalent_graphs
 from naive import linear_evidence, table_evidence
 from support.families import (
     LEAST_ROWS,
     LEAST_VARIANCE,
+    MOST_CELLS,
+    PRIOR_OBSERVATIONS,
     GaussianResponse,
     LinearGains,
     TableGains,
@@ -15,7 +17,6 @@ from support.families import (
     fit_node,
     screening,
 )
-from support.families import SCREENING_TUNING as TUNING
 from support.utils import negentropy
 
 from icdh import HNMSearch
@@ -107,13 +108,13 @@ def test_gains_of_further_and_of_fewer_causes_are_the_differences_of_scores(mask
     rows = rng.random((6, N)) < 0.8 if masked else None
     responses = [*map(GaussianResponse.exact, x), GaussianResponse(y, spread, [y])]
     penalty = rng.uniform(0.0, 5.0, size=(6, 6))
-    families = family_evidence(np.vstack([x, y]), responses, rows=rows, edge_penalty=penalty).families
-    linear_gains = LinearGains(families)
+    models = models_of(np.vstack([x, y]), responses, rows=rows, edge_penalty=penalty)
+    linear_gains = LinearGains(models.families)
     linear_gains(0, ())  # other rows may count for another node
     gains = linear_gains(5, (0, 1, 2))
-    own = families.linear_score((5, (0, 1, 2)), "gaussian")
+    own = models.linear_score((5, (0, 1, 2)), "gaussian")
     for other, toggled in {0: (1, 2), 1: (0, 2), 2: (0, 1), 3: (0, 1, 2, 3), 4: (0, 1, 2, 4)}.items():
-        assert gains[other] == pytest.approx(own - families.linear_score((5, toggled), "gaussian"), abs=1e-5)
+        assert gains[other] == pytest.approx(own - models.linear_score((5, toggled), "gaussian"), abs=1e-5)
     assert gains[5] == -np.inf
 
 
@@ -121,10 +122,10 @@ def test_below_the_floor_of_the_variance_gains_are_still_the_differences_of_scor
     """A further cause explains what is left of a determined effect; the floor stays, the squares fall."""
     x, z, e = np.random.default_rng(0).normal(size=(3, N))
     values = standardised(x, z, x + 2e-5 * z + 1e-5 * e)
-    families = family_evidence(values).families
-    gains, both = LinearGains(families), (0, 1)
-    own, further = (families.linear_score((2, parents), "gaussian") for parents in ((0,), both))
-    assert fit_linear(values[:1], families.responses[2]).variance == LEAST_VARIANCE
+    models = models_of(values)
+    gains, both = LinearGains(models.families), (0, 1)
+    own, further = (models.linear_score((2, parents), "gaussian") for parents in ((0,), both))
+    assert fit_linear(values[:1], models.families.responses[2]).variance == LEAST_VARIANCE
     assert gains(2, (0,))[1] == pytest.approx(own - further, abs=1e-4)
     assert gains(2, both)[1] == pytest.approx(further - own, abs=1e-4)
     assert abs(own - further) > 1.0
@@ -187,12 +188,12 @@ def test_the_fit_that_is_kept_is_the_networks_best_where_the_linear_model_wins()
     before = scores.network_score_of(family)
     scores.polish([family])
     assert scores.network_score_of(family) < before
-    assert scores([family])[0] == first == scores.families.linear_score(family, "gaussian")
+    assert scores([family])[0] == first == scores.models.linear_score(family, "gaussian")
 
 
 def test_noise_of_a_linear_model_earns_what_its_residuals_do():
     x, y, _ = values = linear_chain(draw="laplace")
-    score = family_evidence(values).families.linear_score
+    score = models_of(values).linear_score
     earned = score((1, (0,)), "gaussian") - score((1, (0,)), "free")
     assert earned == pytest.approx(N * negentropy(y - (x @ y / N) * x), rel=1e-9)
 
@@ -206,7 +207,7 @@ def test_estimates_are_not_below_what_a_linear_parent_gains(noise):
         estimates, own = scores.gain_estimates((node, parents)), scores([(node, parents)])[0]
         for other in {0, 1, 2} - {node}:
             toggled = tuple(sorted({*parents} ^ {other}))
-            gain = own - scores.families.linear_score((node, toggled), noise) if toggled else -np.inf
+            gain = own - scores.models.linear_score((node, toggled), noise) if toggled else -np.inf
             if gain > 1.0:
                 assert estimates[other] > gain - 1e-9
 
@@ -216,7 +217,7 @@ def test_a_weak_linear_cause_is_estimated_by_what_its_coefficient_gains():
     (x, z, e), family = np.random.default_rng(12).normal(size=(3, N)), (0, (1,))
     scores = family_evidence(standardised(x + 0.25 * z + e, x, z))
     gain = np.subtract(*scores([family, (0, (1, 2))]))
-    assert scores.families.gain_estimates(family, scores.fit_of(family))[2] < gain
+    assert scores.models.gain_estimates(family, scores.fit_of(family))[2] < gain
     assert scores.gain_estimates(family)[2] > gain > 1.0
 
 
@@ -226,7 +227,7 @@ def test_the_evidence_of_a_search_is_the_sum_of_its_families_scores():
     scores = dict(zip(enumerate(found.graph), found.scores(list(enumerate(found.graph))), strict=True))
     assert model.evidence_ == pytest.approx(-sum(scores.values()), abs=1e-6)
     for own, score in scores.items():
-        assert not own[1] or score == found.scores.families.linear_score(own, "gaussian")
+        assert not own[1] or score == found.scores.models.linear_score(own, "gaussian")
 
 
 SIZES = (3, 2, 4, 3)
@@ -253,19 +254,19 @@ def fitted(X, **options):
 
 
 @pytest.mark.parametrize("parents", [(), (0,), (1, 2), (0, 1, 2)])
-@pytest.mark.parametrize("most_cells", [TUNING.most_cells, 4])
+@pytest.mark.parametrize("most_cells", [MOST_CELLS, 4])
 def test_the_evidence_of_a_table_agrees_with_naive(parents, most_cells, monkeypatch):
-    monkeypatch.setattr(screening, "TUNING", screening.Tuning(most_cells=most_cells))
+    monkeypatch.setattr(screening, "MOST_CELLS", most_cells)
     values = labels()
     sizes = [SIZES[3], *(SIZES[k] for k in parents)]
-    exact = table_evidence(values[3], values[list(parents)].T, sizes, TUNING.worth)
+    exact = table_evidence(values[3], values[list(parents)].T, sizes, PRIOR_OBSERVATIONS)
     assert gains_of(values).score(3, parents) == pytest.approx(exact + 2.0 * len(parents), rel=1e-10)
 
 
 def test_observations_that_do_not_count_say_nothing():
     values, rows = labels(), np.random.default_rng(1).random((4, 60)) < 0.7
     few = rows[2]
-    exact = table_evidence(values[2, few], values[[0, 3]][:, few].T, (4, 3, 3), TUNING.worth)
+    exact = table_evidence(values[2, few], values[[0, 3]][:, few].T, (4, 3, 3), PRIOR_OBSERVATIONS)
     assert gains_of(values, rows=rows).score(2, (0, 3)) == pytest.approx(exact + 4.0, rel=1e-10)
 
 

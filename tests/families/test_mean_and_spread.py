@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.families import Families, GaussianResponse, SplitNetwork, mean_and_spread_losses, network_outputs
+from helpers import family_evidence, models_of
+from support.families import GaussianResponse, SplitNetwork, mean_and_spread_losses, network_outputs
 from support.responses import SUBJECTS
 from support.utils import Clock
 
@@ -26,8 +27,9 @@ FAMILY = 3, (0, 1, 2)
 
 
 def losses(table, family=FAMILY, noise="gaussian", units=5, **options):
-    families = Families(table, prior_precision=3.0, edge_penalty=2.0, random_state=0, **options)
-    return mean_and_spread_losses(families, family, families.fit(family, units), noise)
+    scores = family_evidence(table, hidden_units=units, noise=noise, **options)
+    scores([family])
+    return mean_and_spread_losses(scores, family)
 
 
 def acts_on(found):
@@ -48,13 +50,11 @@ def test_each_cause_acts_on_what_it_acts_on():
 def test_two_copies_of_the_units_compute_what_the_shared_ones_do(kind):
     rng = np.random.default_rng(0)
     subject = SUBJECTS[kind](rng, 60)
-    families = Families(
-        rng.normal(size=(3, 60)), [subject.response] * 3, prior_precision=3.0, edge_penalty=0.0, random_state=0
-    )
-    fit = families.fit((2, (0, 1)), 3)
+    models = models_of(rng.normal(size=(3, 60)), [subject.response] * 3, edge_penalty=0.0)
+    fit = models.fit((2, (0, 1)), 3)
     start = SplitNetwork(subject.response, 2, 3).like(fit)
     again, shared = (
-        network_outputs(theta, families.causes[:2], units, subject.law)
+        network_outputs(theta, models.families.causes[:2], units, subject.law)
         for theta, units in ((start.theta, 6), (fit.theta, 3))
     )
     np.testing.assert_allclose(again, shared, rtol=1e-12, atol=1e-12)
@@ -64,10 +64,10 @@ def test_two_copies_of_the_units_compute_what_the_shared_ones_do(kind):
 @pytest.mark.parametrize("left_out", [[2], [0, 2]])
 def test_a_cause_that_is_held_out_of_both_halves_costs_what_it_costs_not_to_be_there(left_out):
     table = columns()
-    families = Families(table, prior_precision=3.0, edge_penalty=0.0, random_state=0)
+    models = models_of(table, edge_penalty=0.0)
     kept = tuple(k for k in range(3) if k not in left_out)
-    fit = families.fit((3, kept), 3)
-    y = families.responses[3]
+    fit = models.fit((3, kept), 3)
+    y = models.families.responses[3]
     fewer = SplitNetwork(y, len(kept), 3).like(fit)._replace(tol=1e-5)
     network = SplitNetwork(y, 3, 3)
     first = np.zeros((4, 6))
@@ -75,7 +75,7 @@ def test_a_cause_that_is_held_out_of_both_halves_costs_what_it_costs_not_to_be_t
     both = [network.layers(np.array(left_out), of_spread) for of_spread in (False, True)]
     layers = both[0]._replace(of_weights=np.maximum(both[0].of_weights, both[1].of_weights))
     held = fewer._replace(theta=np.append(first, fewer.theta[6 * (len(kept) + 1) :]), layers=layers)
-    expected, found = families.fit((3, kept), 6, fewer), families.fit(FAMILY, 6, held)
+    expected, found = models.fit((3, kept), 6, fewer), models.fit(FAMILY, 6, held)
     assert found.evidence == pytest.approx(expected.evidence, abs=1e-2)
     assert np.abs(found.theta[layers.held]).max() < 1e-6
 
@@ -83,16 +83,16 @@ def test_a_cause_that_is_held_out_of_both_halves_costs_what_it_costs_not_to_be_t
 def test_without_its_only_cause_a_half_is_a_constant():
     """The spread of y given b alone, without b: what the constant model says."""
     table = columns()[[1, 3]]
-    families = Families(table, prior_precision=3.0, edge_penalty=0.0, random_state=0)
-    fit = families.fit((1, (0,)), 5)
-    layers = [SplitNetwork(families.responses[1], 1, 5).layers(np.array([0]), half) for half in (False, True)]
+    models = models_of(table, edge_penalty=0.0)
+    fit = models.fit((1, (0,)), 5)
+    layers = [SplitNetwork(models.families.responses[1], 1, 5).layers(np.array([0]), half) for half in (False, True)]
     nothing = layers[0]._replace(of_weights=np.maximum(*(part.of_weights for part in layers)))
-    start = SplitNetwork(families.responses[1], 1, 5).like(fit)
+    start = SplitNetwork(models.families.responses[1], 1, 5).like(fit)
     start = start._replace(
         theta=np.where(nothing.held, 0.0, start.theta), layers=nothing, precision_updates=9, tol=1e-6
     )
-    constant = families.fit((1, ()), 5)
-    assert families.fit((1, (0,)), 10, start).evidence == pytest.approx(constant.evidence, abs=1e-3)
+    constant = models.fit((1, ()), 5)
+    assert models.fit((1, (0,)), 10, start).evidence == pytest.approx(constant.evidence, abs=1e-3)
 
 
 def test_labels_masks_and_groups():
@@ -121,10 +121,7 @@ def test_an_effect_without_a_spread_has_no_losses():
     rng = np.random.default_rng(0)
     for kind in ("two levels", "levels", "labels"):
         subject = SUBJECTS[kind](rng, 60)
-        families = Families(
-            rng.normal(size=(2, 60)), [subject.response] * 2, prior_precision=3.0, edge_penalty=0.0, random_state=0
-        )
-        assert np.isnan(mean_and_spread_losses(families, (1, (0,)), families.fit((1, (0,)), 3), "gaussian")).all()
+        assert np.isnan(losses(rng.normal(size=(2, 60)), (1, (0,)), units=3, responses=[subject.response] * 2)).all()
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers import family_evidence, free, replayed, scores_of_columns, standardised
-from support.families import FAMILIES_TUNING, PAIR_TUNING, Start, columns_of, misfit, pair_gains
+from support.families import FAILED, FUNCTIONS, LEAST_PROMISE, Start, columns_of, misfit, pair_gains
 from support.search import FamilyScores, greedy_search, parents_matrix
 
 from icdh import HNMSearch
@@ -22,7 +22,7 @@ def together(seed=0, size=SIZE):
 def promised(scores, families=EMPTY):
     scores(families)
     found = pair_gains(scores.families, [(family, scores.fit_of(family)) for family in families])
-    assert all(nats > PAIR_TUNING.least for *_, nats in found)
+    assert all(nats > LEAST_PROMISE for *_, nats in found)
     return [(node, pair) for node, pair, _ in found]
 
 
@@ -91,8 +91,8 @@ def test_labels_and_grades_act_together_too():
 def test_wide_tables_look_at_fewer_rows_and_the_widest_at_none(monkeypatch):
     scores = family_evidence(together())
     for share, found in ((0.5, True), (1e-3, False)):
-        products = share * SIZE * 6 * PAIR_TUNING.functions**2 * 2 * N
-        monkeypatch.setattr("icdh._node_model.pair_estimates.TUNING", type(PAIR_TUNING)(most_products=products))
+        products = share * SIZE * 6 * FUNCTIONS**2 * 2 * N
+        monkeypatch.setattr("icdh._node_model.pair_estimates.MOST_MULTIPLICATIONS", products)
         assert ((2, (0, 1)) in promised(scores)) is found
 
 
@@ -156,10 +156,10 @@ def waves(size=800):
 
 def test_residuals_of_a_fit_that_failed_still_depend_on_its_own_parents():
     scores, family = family_evidence(waves()), (1, (0,))
-    failed = scores.families.fit(family, 5, Start(max_steps=1))
+    failed = scores.models.fit(family, 5, Start(max_steps=1))
     scores.polish([family])
-    assert misfit(scores.families, family, failed) > 2.0 * FAMILIES_TUNING.failed
-    assert misfit(scores.families, family, scores.fit_of(family)) < 0.2 * FAMILIES_TUNING.failed
+    assert misfit(scores.families, family, failed) > 2.0 * FAILED
+    assert misfit(scores.families, family, scores.fit_of(family)) < 0.2 * FAILED
 
 
 def test_rows_that_do_not_count_show_no_misfit():
@@ -168,7 +168,7 @@ def test_rows_that_do_not_count_show_no_misfit():
     rows[1, ::2] = False
     scores, family = family_evidence(values, rows=rows), (1, (0,))
     scores.polish([family])
-    assert misfit(scores.families, family, scores.fit_of(family)) < FAMILIES_TUNING.failed
+    assert misfit(scores.families, family, scores.fit_of(family)) < FAILED
 
 
 def test_families_whose_fit_failed_are_polished_and_others_are_not(monkeypatch):

@@ -5,11 +5,11 @@ The slow obvious version of a weight is the table with every row repeated.
 
 import numpy as np
 import pytest
+from helpers import models_of
 from support.families import (
-    AdditiveModels,
-    Families,
     FamilyScore,
     LinearGains,
+    ScoreSettings,
     Start,
     TableGains,
     _lead,
@@ -110,21 +110,21 @@ def table():
     return np.array([a, b, c, grade, label, count, zeros, group])
 
 
-def families_of(values, weights, transform="none", rows=None, only=slice(None)):
+def models_of_columns(values, weights, transform="none", rows=None, only=slice(None)):
     numbers = range(8)[only] if isinstance(only, slice) else only
     kinds, masses = [KINDS[k] for k in numbers], [[0.0] if k == 6 else [] for k in numbers]
     columns = columns_of(values[only], kinds, transform, n_categories=[3] * len(kinds), masses=masses, weights=weights)
-    options = {"prior_precision": 3.0, "edge_penalty": 2.0, "random_state": 0, "widths": columns.widths, "rows": rows}
-    return columns, Families(columns.causes, columns.responses, **options)
+    return columns, models_of(columns.causes, columns.responses, widths=columns.widths, rows=rows)
 
 
 def pair_of(transform="none", of_some=False, only=slice(None)):
-    """The families of a table with weights, and of the table with repeated rows."""
+    """The models of a table with weights, and of the table with repeated rows."""
     values, rows = table(), None
     if of_some:
         rows = np.random.default_rng(7).random(values[only].shape) < 0.8
-    weighted = families_of(values, WEIGHTS, transform, rows, only)
-    return weighted, families_of(repeated(values), None, transform, None if rows is None else repeated(rows), only)
+    weighted = models_of_columns(values, WEIGHTS, transform, rows, only)
+    rows = None if rows is None else repeated(rows)
+    return weighted, models_of_columns(repeated(values), None, transform, rows, only)
 
 
 GRAPH = ((), (), (0, 1), (0,), (1,), (2, 4), (0, 2), (2,))
@@ -135,10 +135,10 @@ GRAPH = ((), (), (0, 1), (0,), (1,), (2, 4), (0, 2), (2,))
 def test_families_have_the_scores_and_estimates_of_repeated_rows(transform, of_some):
     (columns, weighted), (slow_columns, rows) = pair_of(transform, of_some)
     np.testing.assert_allclose(columns.log_jacobians, slow_columns.log_jacobians, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(weighted.counts(), rows.counts(), rtol=1e-12)
+    np.testing.assert_allclose(weighted.families.counts(), rows.families.counts(), rtol=1e-12)
     for family in enumerate(GRAPH):
         start = Start(tol=1e-9, precision_updates=0) if transform == "none" else Start()
-        fits = [families.fit(family, UNITS, start) for families in (weighted, rows)]
+        fits = [models.fit(family, UNITS, start) for models in (weighted, rows)]
         close = (
             {"rel": 1e-9} if transform == "none" else {"rel": 1e-4, "abs": 1e-3}
         )  # parameters end within a tolerance
@@ -150,39 +150,40 @@ def test_families_have_the_scores_and_estimates_of_repeated_rows(transform, of_s
             assert found[0] == pytest.approx(found[1], rel=1e-10)
             found = [own.linear_score(family, noise) for own in (weighted, rows)]
             assert found[0] == pytest.approx(found[1], rel=1e-9)
-            found = [AdditiveModels(own).score(family, noise) for own in (weighted, rows)]
+            found = [own.additive_score(family, noise) for own in (weighted, rows)]
             assert np.isfinite(found[0]) == np.isfinite(found[1])
         estimates = [own.gain_estimates(family, fits[0]) for own in (weighted, rows)]
         np.testing.assert_allclose(estimates[0], estimates[1], rtol=1e-7, atol=1e-7)
-        assert misfit(weighted, family, fits[0]) == pytest.approx(misfit(rows, family, fits[0]), rel=1e-6, abs=1e-6)
+        misfits = [misfit(own.families, family, fits[0]) for own in (weighted, rows)]
+        assert misfits[0] == pytest.approx(misfits[1], rel=1e-6, abs=1e-6)
 
 
 def test_linear_models_are_those_of_repeated_rows_and_of_weighted_least_squares():
     statsmodels = pytest.importorskip("statsmodels.api")
     (_, weighted), (_, rows) = pair_of()
-    (x, response), (slow_x, slow) = weighted.data((2, (0, 1))), rows.data((2, (0, 1)))
+    (x, response), (slow_x, slow) = weighted.families.data((2, (0, 1))), rows.families.data((2, (0, 1)))
     fit, expected = fit_linear(x, response), fit_linear(slow_x, slow)
     wls = statsmodels.WLS(response.centre, statsmodels.add_constant(x.T), weights=WEIGHTS).fit()
     np.testing.assert_allclose(fit.slopes, wls.params[1:], rtol=1e-10)
     np.testing.assert_allclose(fit.slopes, expected.slopes, rtol=1e-10)
     assert fit.evidence == pytest.approx(expected.evidence, rel=1e-12)
     for node in (0, 1, 2):
-        gains = [LinearGains(families)(node, [k for k in (3, 5) if k != node]) for families in (weighted, rows)]
+        gains = [LinearGains(models.families)(node, [k for k in (3, 5) if k != node]) for models in (weighted, rows)]
         np.testing.assert_allclose(gains[0], gains[1], **CLOSE)
 
 
 def test_additive_models_are_those_of_repeated_rows_on_the_same_splines():
     (_, weighted), (_, rows) = pair_of()
-    models, slow = AdditiveModels(weighted), AdditiveModels(rows)
+    models, slow = weighted.additive, rows.additive
     for row in range(3):
         slow._splines[row] = models._splines_of(row)
     family = 2, (0, 1)
     fit, expected = models.fit(family), slow.fit(family)
     assert fit.evidence == pytest.approx(expected.evidence, rel=1e-10)
     at = table()[:2]
-    outputs = [own.predictor(family).outputs(at, weighted.responses[2].law) for own in (models, slow)]
+    outputs = [own.predictor(family).outputs(at, weighted.families.responses[2].law) for own in (models, slow)]
     np.testing.assert_allclose(outputs[0], outputs[1], rtol=1e-9)
-    scores = [own.score(family, "student") for own in (models, slow)]
+    scores = [own.additive_score(family, "student") for own in (weighted, rows)]
     assert scores[0] == pytest.approx(scores[1], rel=1e-10)
 
 
@@ -199,7 +200,7 @@ def test_tables_of_labels_are_those_of_repeated_rows():
     (_, weighted), (_, rows) = pair_of(only=labels)
     for node in range(3):
         for parents in ([], [(node + 1) % 3], [(node + 1) % 3, (node + 2) % 3]):
-            gains = [TableGains(own)(node, parents) for own in (weighted, rows)]
+            gains = [TableGains(own.families)(node, parents) for own in (weighted, rows)]
             np.testing.assert_allclose(gains[0], gains[1], **CLOSE)
 
 
@@ -210,20 +211,19 @@ def test_pairs_of_parents_promise_what_they_do_among_repeated_rows():
     values[2] = np.sign(values[0] * values[1]) + 0.3 * rng.normal(size=N)
     found = []
     for own, weights in ((values, WEIGHTS), (repeated(values), None)):
-        _, families = families_of(own, weights, only=only)
-        fits = [((node, ()), families.fit((node, ()), UNITS)) for node in range(3)]
-        found.append(pair_gains(families, fits))
+        _, models = models_of_columns(own, weights, only=only)
+        fits = [((node, ()), models.fit((node, ()), UNITS)) for node in range(3)]
+        found.append(pair_gains(models.families, fits))
     assert [pair[:2] for pair in found[0]] == [pair[:2] for pair in found[1]] != []
     np.testing.assert_allclose([pair[2] for pair in found[0]], [pair[2] for pair in found[1]], rtol=1e-6)
 
 
 def test_mean_and_spread_are_told_apart_as_among_repeated_rows():
-    (_, weighted), (_, rows) = pair_of()
-    family = 2, (0, 1)
-    fits = [families.fit(family, UNITS) for families in (weighted, rows)]
-    losses = [
-        mean_and_spread_losses(own, family, fit, "gaussian") for own, fit in zip((weighted, rows), fits, strict=True)
-    ]
+    losses, family = [], (2, (0, 1))
+    for _, models in pair_of():
+        scores = FamilyScore(models.families, ScoreSettings(UNITS, UNITS, noise="gaussian", n_restarts=1, n_jobs=1))
+        scores([family])
+        losses.append(mean_and_spread_losses(scores, family))
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6, atol=1e-6)
 
 
@@ -258,10 +258,10 @@ def test_negentropy_by_weights_is_that_of_the_population():
 
 def test_a_search_score_goes_on_with_weights():
     """A subsample of rows keeps their weights, and scores on a part of the rows scale by the weights of that part."""
-    _, weighted = pair_of(only=[0, 1, 2])[0]
+    weighted = pair_of(only=[0, 1, 2])[0][1].families
     part = weighted.subsample(40)
     assert part.counts()[0] == pytest.approx(WEIGHTS[part.rows[0]].sum())
     assert part.share()[0] == pytest.approx(WEIGHTS[part.rows[0]].sum() / WEIGHTS.sum())
-    scores = FamilyScore(weighted, hidden_units=2, noise="auto", n_restarts=1, n_jobs=1)
+    scores = FamilyScore(weighted, ScoreSettings(hidden_units=2, most_units=2, noise="auto", n_restarts=1, n_jobs=1))
     wider = scores.with_causes([np.random.default_rng(1).normal(size=N)], [0])
     assert wider.families.responses[-1].weights is weighted.weights

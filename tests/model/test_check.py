@@ -13,7 +13,7 @@ import pytest
 from helpers import cases, hetero_chain
 from numpy.testing import assert_array_equal
 from scipy import stats
-from support.families import FAMILIES_TUNING as TUNING
+from support.families import FAILED
 from support.table import Table
 
 import icdh
@@ -150,7 +150,7 @@ def test_a_curve_of_more_turns_than_a_network_has_is_said_not_to_be_described():
     assert found.rejected
     assert found.meaning.startswith("its curve given x0 is not described")
     residuals, _ = residuals_and_tests(table, (0, 1))
-    assert residuals.of[1].misfit > TUNING.failed
+    assert residuals.of[1].misfit > FAILED
     assert residuals.of[0].misfit == 0.0
 
 

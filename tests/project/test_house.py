@@ -2,6 +2,7 @@
 
 import ast
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,8 @@ ROOMS = {
     "_node_model": (
         "noise_density < _kernels law < _outputs_kernels _additive_kernels _linear_kernels response < "
         "_descent_kernels network < noise gain_estimates gaussian scoring < ordinal categorical count < point_masses < "
-        "evidence columns < worth < families < additive screening pair_estimates mean_and_spread < score"
+        "evidence columns families < design_effects additive screening pair_estimates < family_models < "
+        "score < mean_and_spread"
     ),
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
     "_model": "columns < causal < effects persist export < structural",
@@ -63,14 +65,23 @@ ROOMS = {
 }
 
 
-def imports(path):
-    """Dotted names of all modules of the package that a file imports, lazily or not, but for the names of types."""
+def module_of(path):
+    """The dotted name of a file."""
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in PACKAGE.rglob("*.py")}
+
+
+def imports(path, for_types=False):
+    """Dotted names of all modules of the package that a file imports, lazily or not, and perhaps for types alone."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    for_types = [node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
-    unrun = {inner for block in for_types for inner in ast.walk(block)}
+    blocks = [node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
+    unrun = set() if for_types else {inner for block in blocks for inner in ast.walk(block)}
     for node in set(ast.walk(tree)) - unrun:
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "icdh":
-            yield from ([f"icdh.{name.name}" for name in node.names] if node.module == "icdh" else [node.module])
+            names = [f"{node.module}.{name.name}" for name in node.names]
+            yield from (name if name in MODULES or node.module == "icdh" else node.module for name in names)
         elif isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name.startswith("icdh."))
 
@@ -115,6 +126,12 @@ def test_imports_inside_a_room_point_downwards(room):
             parts = target.split(".")
             if parts[1] == room and len(parts) > 2:
                 assert levels[parts[2]] < levels[name], f"{room}.{name} must not import {target}"
+
+
+def test_no_modules_import_one_another_in_a_circle():
+    """Of imports inside functions and for types alone, too."""
+    graph = {name: {*imports(path, for_types=True)} & MODULES.keys() - {name} for name, path in MODULES.items()}
+    TopologicalSorter(graph).prepare()
 
 
 def test_every_room_has_a_storey():

@@ -8,7 +8,7 @@ import pytest
 from helpers import family_evidence, free, parents_of, recorded, replayed
 from sklearn.base import clone
 from support.estimators import graph_search
-from support.families import WholeScore, families
+from support.families import WholeScore, family_models
 from support.search import Climber, greedy_search
 
 from icdh import HNMSearch, simulate
@@ -30,7 +30,7 @@ def _few(monkeypatch):
 
 @pytest.fixture
 def fits(monkeypatch):
-    return recorded(monkeypatch, families, "fit_node")
+    return recorded(monkeypatch, family_models, "fit_node")
 
 
 def evidence_of(X, **options):
@@ -172,6 +172,6 @@ def test_a_cause_has_to_gain_more_than_twice_the_units(data):
     before = scores([without, with_it])
     scores.polish([without, with_it])
     assert scores.fit_of(with_it).hidden_units == 3
-    doubled = scores.families.fit_twice_the_units(without, scores.subsample.fit_of(without))
+    doubled = scores.models.fit_twice_the_units(without, scores.subsample.fit_of(without))
     assert scores([without])[0] <= min(before[0], scores.score_by(without, doubled) + 15.0)
     assert scores.copy()([without, with_it]) == scores([without, with_it])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from helpers import all_families, all_graphs, equivalence_class, free, replayed
 from support.search import (
+    FAR,
     KINDS,
-    TUNING,
+    RESOLUTION,
     Climber,
     FamilyScores,
     SearchResult,
@@ -119,7 +120,7 @@ def test_hopes_that_hardly_differ_from_a_tie_end_a_climb():
             return super().__call__(families)
 
     scores = {(node, parents): 1e5 for node, parents in all_families(3)}
-    tie = TUNING.resolution * 3e5
+    tie = RESOLUTION * 3e5
     assert Climber(Hopes(scores), free(3), 8).climb_once(((), (), ())) == (((), (), ()), [])
 
 
@@ -288,7 +289,7 @@ def test_no_room_is_made_for_graphs_far_behind():
         table.grow = grow
         greedy_search(table, free(N), max_parents=3)
         assert asked
-        assert all(asked[k] < min(asked[:k]) + TUNING.far for k in range(1, len(asked)))
+        assert all(asked[k] < min(asked[:k]) + FAR for k in range(1, len(asked)))
 
 
 def reversible():

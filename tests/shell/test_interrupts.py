@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from helpers import hetero_chain, parents_of, replayed
 from support.estimators import refit
-from support.families import families
+from support.families import family_models
 from support.utils import parallel as _threads
 
 import icdh
@@ -160,7 +160,7 @@ def test_a_search_that_is_interrupted_keeps_the_best_graph_so_far(laplace, noise
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs a signal to one thread")
 def test_tasks_that_have_not_begun_never_do(monkeypatch):
     """Ctrl-C in the first batch of 12 + 132 families, while two threads work."""
-    honest, calls, heard = families.fit_node, [], threading.Event()
+    honest, calls, heard = family_models.fit_node, [], threading.Event()
 
     def interrupt(number, frame):
         threading.Timer(0.2, heard.set).start()
@@ -176,7 +176,7 @@ def test_tasks_that_have_not_begun_never_do(monkeypatch):
 
     before = signal.signal(signal.SIGINT, interrupt)
     try:
-        monkeypatch.setattr(families, "fit_node", interrupt_one)
+        monkeypatch.setattr(family_models, "fit_node", interrupt_one)
         with pytest.raises(KeyboardInterrupt):
             HNMSearch(n_jobs=2).fit(np.random.default_rng(0).normal(size=(50, 12)))
     finally:

@@ -4,7 +4,7 @@ from icdh._node_model import (
     _descent_kernels,
     _kernels,
     evidence,
-    families,
+    family_models,
     gaussian,
     network,
     scoring,
@@ -14,14 +14,13 @@ from icdh._node_model._descent_kernels import node_fit, node_gradient, quasi_new
 from icdh._node_model._kernels import VARIANCE_FLOOR, add_products_of_features
 from icdh._node_model._linear_kernels import LEAST_VARIANCE
 from icdh._node_model._outputs_kernels import _fill_between, fill_dispersion_information, ordinal_terms
-from icdh._node_model.additive import TUNING as ADDITIVE_TUNING
-from icdh._node_model.additive import AdditiveModels, AdditivePredictor, Splines
+from icdh._node_model.additive import CHOICE_COST, SMOOTH_COST, SPLINES, AdditiveModels, AdditivePredictor, Splines
 from icdh._node_model.categorical import CategoricalResponse, LabelLaw, counted
 from icdh._node_model.columns import columns_of
 from icdh._node_model.count import CountLaw, CountResponse
 from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
-from icdh._node_model.families import TUNING as FAMILIES_TUNING
-from icdh._node_model.families import Families, Start
+from icdh._node_model.families import Families
+from icdh._node_model.family_models import OPTIMISM, SEARCH_TOLERANCE, FamilyModels, Start
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import LEAST_ROWS, GaussianLaw, GaussianResponse, fit_linear
 from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
@@ -40,12 +39,18 @@ from icdh._node_model.network import (
 from icdh._node_model.noise import fit_noise, free_cost, noise_gain, student_gain
 from icdh._node_model.noise_density import Free, Gaussian, Student
 from icdh._node_model.ordinal import OrdinalResponse
-from icdh._node_model.pair_estimates import TUNING as PAIR_TUNING
-from icdh._node_model.pair_estimates import misfit, pair_gains
+from icdh._node_model.pair_estimates import FUNCTIONS, LEAST_PROMISE, misfit, pair_gains
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response as NodeResponse
-from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore
+from icdh._node_model.score import FAILED, QUICK_OBSERVATIONS, FamilyScore, QuickScore, ScoreSettings, WholeScore
 from icdh._node_model.scoring import minimise
-from icdh._node_model.screening import TUNING as SCREENING_TUNING
-from icdh._node_model.screening import LinearGains, TableGains, _lead, _standardised, lingam_order
+from icdh._node_model.screening import (
+    MOST_CELLS,
+    PRIOR_OBSERVATIONS,
+    LinearGains,
+    TableGains,
+    _lead,
+    _standardised,
+    lingam_order,
+)
 from icdh._utils.weighted import NONE

@@ -48,7 +48,7 @@ class Subject:
         """The sum of -log P, its derivatives by the outputs (o, n), and their Fisher matrices (o, o, n)."""
         o, n = self.free, outputs.shape[1]
         fisher = np.zeros((o, o, n))
-        if self.response.gaussian is not None:
+        if self.response.least_squares is not None:
             value, pull, squares = self.response.terms(np.ones(n) if weights is None else weights, outputs)
             fisher[np.arange(o), np.arange(o)] = squares
             return value, pull, fisher

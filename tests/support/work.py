@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from unittest import mock
 
 from support.article import FamilyFitter, FamilyObjective
-from support.families import Families, NodeResponse
+from support.families import FamilyModels, NodeResponse
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def counted_work():
 
     responses = [kind for kind in _with_subclasses(NodeResponse) if "minimiser" in vars(kind)]
     changes = [
-        *((owner, "fit", counting_fits) for owner in (Families, FamilyFitter)),
+        *((owner, "fit", counting_fits) for owner in (FamilyModels, FamilyFitter)),
         *((response, "minimiser", counting_steps) for response in responses),
         (FamilyObjective, "evaluate", counting_evaluations),
     ]

@@ -12,23 +12,20 @@ of the American Statistical Association 105 (2010).
 """
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from icdh._node_model.evidence import NodeFit, likelihood_and_cost
+from icdh._node_model.families import Families, Family
 from icdh._node_model.gaussian import LinearFit
 from icdh._rows.related import RelatedRows
 from icdh._utils.arrays import Floats, Mask
 
-if TYPE_CHECKING:
-    from icdh._node_model.families import Families, Family
-
 CLIPPED_AT = 3.0  # standard deviations: what is further off counts as there
 
 
-class Worth:
-    """Design effects of the families of a table.
+class DesignEffects:
+    """Design effects of the families of a table, and scores that count dependent rows as fewer.
 
     Parameters
     ----------
@@ -38,17 +35,17 @@ class Worth:
         The families.
     """
 
-    def __init__(self, related: RelatedRows, families: "Families"):
+    def __init__(self, related: RelatedRows, families: Families):
         self.related, self.families = related, families
         self._of_nodes: dict[int, RelatedRows] = {}
         self._of_causes: dict[tuple[int, int], Floats] = {}
 
-    def weight(self, family: "Family") -> float:
+    def weight(self, family: Family) -> float:
         """Return what an observation counts in the fit of a family: one over the design effect of node and parents."""
         node, parents = family
         return 1.0 / float(self._static(node, parents).mean()) if parents else 1.0
 
-    def score(self, family: "Family", fit: NodeFit) -> float:
+    def score(self, family: Family, fit: NodeFit) -> float:
         """Return the negative log-likelihood of a network, plus as many times its cost and price as effects say."""
         x, response = self.families.data(family)
         likelihood, cost = likelihood_and_cost(response, len(x), fit)
@@ -59,17 +56,17 @@ class Worth:
             np.array(response.law.intercepts(0, fit.hidden_units)) < response.law.layers(0, fit.hidden_units)[-1].stop
         )
         cost -= 0.5 * (log_determinant + n_constants * math.log(weight))  # what the constant model costs
-        costs = self._costs(family, self.design_effects(family, fit), cost)
+        costs = self._costs(family, self.of_parents(family, fit), cost)
         return likelihood / weight + 0.5 * log_determinant + costs
 
-    def linear_score(self, family: "Family", fit: LinearFit, residuals: Floats) -> float:
+    def linear_score(self, family: Family, fit: LinearFit, residuals: Floats) -> float:
         """Return the same of a linear model, given its standardised residuals, shape (n,)."""
         effects = self._effects_on(family, residuals.reshape(1, 1, -1))
         rank, n = len(self.families.inputs_of(family[1])), residuals.size
         cost = 0.5 * rank * math.log(n / effects.mean())
         return fit.evidence - 0.5 * rank * math.log(n) + self._costs(family, effects, cost)
 
-    def largest_effect(self) -> float:
+    def largest(self) -> float:
         """Return the largest design effect of two variables."""
         n = len(self.families)
         others = [tuple(k for k in range(n) if k != node) for node in range(n)]
@@ -80,7 +77,7 @@ class Worth:
         related, of_node = self._related(node), self._of_cause(node, node)[np.newaxis]
         return related.every(math.ceil(float(related.design_effects(of_node, of_node)[0, 0])))
 
-    def _costs(self, family: "Family", effects: Floats, cost: float) -> float:
+    def _costs(self, family: Family, effects: Floats, cost: float) -> float:
         node, parents = family
         return float(effects.mean() * max(cost, 0.0) + effects @ self.families.edge_penalty[list(parents), node])
 
@@ -90,13 +87,13 @@ class Worth:
         effects: Floats = self._related(node).design_effects(self._of_cause(node, node)[np.newaxis], of_parents)[0]
         return effects
 
-    def design_effects(self, family: "Family", fit: NodeFit) -> Floats:
+    def of_parents(self, family: Family, fit: NodeFit) -> Floats:
         """Return by how many times fewer rows than there are each parent's edge is backed, shape (p,)."""
         x, response = self.families.data(family)
         series = np.clip(response.residual_series(x, fit.theta, fit.hidden_units), -CLIPPED_AT, CLIPPED_AT)
         return self._effects_on(family, series)
 
-    def _effects_on(self, family: "Family", series: Floats) -> Floats:
+    def _effects_on(self, family: Family, series: Floats) -> Floats:
         """Return the mean design effect of every parent on some vectors of residuals, each of shape (s, n)."""
         node, parents = family
         related = self._related(node)

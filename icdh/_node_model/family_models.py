@@ -1,0 +1,285 @@
+"""The models of families: fits and scores that depend on their arguments alone.
+
+A family has a network, a linear and an additive model. To the negative log evidence of each the score adds the penalty
+of edges; it subtracts what the distribution of the noise gains.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._node_model.additive import AdditiveModels
+from icdh._node_model.design_effects import DesignEffects
+from icdh._node_model.evidence import Layers, NodeFit, at_fixed_point, fit_node, odds_without_parents
+from icdh._node_model.families import Families, Family
+from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
+from icdh._node_model.gaussian import LinearFit, fit_linear
+from icdh._node_model.network import network_outputs, node_outputs, with_twice_the_units
+from icdh._node_model.noise import cost_of, noise_gain
+from icdh._utils.arrays import Floats
+
+SEARCH_TOLERANCE = 0.3  # nats, of fits while a search compares families
+TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in proportion
+OPTIMISM = 1.5  # the gain of a further parent hardly exceeds this multiple of its estimate
+LEAST_COST = 0.25  # of its second-order estimate, which the cost of a parent's loss hardly falls below
+LEAST_GROUP = 50  # observations in the smallest group that gets a noise density of its own
+FEWEST_APART = 10  # observations, of those that are about independent, that tell a noise distribution
+RESOLVED_VARIANCE = 10.0 * VARIANCE_FLOOR  # a variance below it is mostly the floor, and says little of the noise
+LEAST_UNRESOLVED = 0.01  # share of the observations of such a variance, from which noise has no verdict
+
+
+def tolerance_of(n_observations: int, tolerance: float = SEARCH_TOLERANCE) -> float:
+    """Return the nats within which fits end: of so many observations, given that of at most 10,000."""
+    return tolerance * max(1.0, n_observations / TOLERANCE_OBSERVATIONS)
+
+
+class Start(NamedTuple):
+    """Where the fit of a family begins, and when it ends; see `icdh._node_model.evidence.fit_node`.
+
+    Attributes
+    ----------
+    theta : ndarray or None
+        Weights to start from; None for a cold start.
+    precision : ndarray or None
+        The precisions of the prior to start from.
+    seed : int or None
+        That of a cold start; if None, ``random_state`` of the families.
+    tol : float
+        Nats, for at most 10,000 observations.
+    precision_updates, max_steps : int
+        The most updates of the precisions, and steps.
+    layers : Layers or None
+        Which weights share a precision, and which are held at zero, if these are not those of the response's law.
+    """
+
+    theta: Floats | None = None
+    precision: Floats | None = None
+    seed: int | None = None
+    tol: float = SEARCH_TOLERANCE
+    precision_updates: int = 2
+    max_steps: int = 300
+    layers: Layers | None = None
+
+
+COLD = Start()
+
+
+class FamilyModels:
+    """The models of the families of a table.
+
+    Parameters
+    ----------
+    families : Families
+        The data.
+
+    Attributes
+    ----------
+    additive : AdditiveModels
+        The additive models.
+    design_effects : DesignEffects or None
+        What dependent rows count; None if rows are independent.
+    """
+
+    def __init__(self, families: Families):
+        self.families, self.additive = families, AdditiveModels(families)
+        self.design_effects = None if families.related is None else DesignEffects(families.related, families)
+
+    def design_effects_of(self, family: Family, fit: NodeFit) -> Floats:
+        """Return for each parent by how many times fewer rows than there are its edge is backed, shape (p,)."""
+        if self.design_effects is None or not family[1]:
+            return np.ones(len(family[1]))
+        return self.design_effects.of_parents(family, fit)
+
+    def largest_design_effect(self) -> float:
+        """Return that of two variables, one where rows are independent."""
+        return 1.0 if self.design_effects is None else self.design_effects.largest()
+
+    def fit(self, family: Family, hidden_units: int, start: Start = COLD) -> NodeFit:
+        """Return a fit of a family, the node and its parents, with so many hidden units."""
+        x, response = self.families.data(family)
+        return fit_node(
+            x,
+            response,
+            hidden_units=hidden_units,
+            prior_precision=self.families.prior_precision,
+            random_state=self.families.random_state if start.seed is None else start.seed,
+            start=start.theta,
+            precision=start.precision,
+            max_steps=start.max_steps,
+            tol=tolerance_of(x.shape[1], start.tol),
+            precision_updates=start.precision_updates,
+            weight=self._weight(family),
+            layers=start.layers,
+        )
+
+    def fit_twice_the_units(self, family: Family, fit: NodeFit) -> NodeFit:
+        """Return a fit with twice the hidden units, from weights that compute nearly the same."""
+        n_inputs = int(self.families.widths[list(family[1])].sum())
+        theta = with_twice_the_units(fit.theta, n_inputs, fit.hidden_units, self.families.random_state)
+        return self.fit(family, 2 * fit.hidden_units, Start(theta))
+
+    def fit_at_fixed_point(self, family: Family, fit: NodeFit) -> NodeFit:
+        """Return the fit where updates of the prior's precisions end."""
+        prior, weight = self.families.prior_precision, self._weight(family)
+        return at_fixed_point(*self.families.data(family), fit, prior_precision=prior, weight=weight)
+
+    def _weight(self, family: Family) -> float:
+        return 1.0 if self.design_effects is None else self.design_effects.weight(family)
+
+    def score(self, family: Family, fit: NodeFit, noise: str) -> float:
+        """Return the network's negative log evidence plus the penalty of edges, minus the gain of the noise."""
+        effects = self.design_effects
+        score = fit.evidence + self.families.penalty(family) if effects is None else effects.score(family, fit)
+        if noise != "gaussian" and self.families.responses[family[0]].density is not None:
+            score -= self._noise_gain(family, self.residuals(family, fit)[0], noise)
+        return score
+
+    def linear_score(self, family: Family, noise: str) -> float:
+        """Return the score of a family by its linear model; infinite if it has none, or no causes."""
+        node, parents = family
+        if not parents or self.families.responses[node].least_squares is None:
+            return math.inf
+        fit, residuals = self._linear(family)
+        if self.design_effects is None:
+            return self.score_of_residuals(family, fit.evidence, residuals, noise)
+        return self.design_effects.linear_score(family, fit, residuals[0]) - self._noise_gain(family, residuals, noise)
+
+    def additive_score(self, family: Family, noise: str) -> float:
+        """Return the score of a family by its additive model; infinite if it has none, or no causes."""
+        fit = self.additive.fit(family) if self.design_effects is None else None
+        if fit is None:
+            return math.inf
+        residuals = [] if noise == "gaussian" else self.additive.residuals(family, fit)
+        return self.score_of_residuals(family, fit.evidence, residuals, noise)
+
+    def score_of_residuals(self, family: Family, evidence: float, residuals: Sequence[Floats], noise: str) -> float:
+        """Return a negative log evidence plus the penalty of edges, minus what the noise of residuals gains."""
+        return evidence + self.families.penalty(family) - self._noise_gain(family, residuals, noise)
+
+    def linear_residual(self, family: Family) -> Floats:
+        """Return the standardised residual of a family's linear model, one for each observation that counts."""
+        return self._linear(family)[1][0]
+
+    def _linear(self, family: Family) -> tuple[LinearFit, list[Floats]]:
+        x, effect = self.families.with_numbers(family)
+        fit = fit_linear(x, effect)
+        return fit, [(sample - fit.mean) / np.sqrt(fit.variance) for sample in effect.samples]
+
+    def residuals(self, family: Family, fit: NodeFit) -> tuple[list[Floats], Floats]:
+        """Return standardised residuals, one array for each sample of the response, and standard deviations.
+
+        Both are of the observations whose value has a density: of all but those at point masses.
+        """
+        x, (numbers, _) = self.families.with_density(family)
+        mean, deviation = node_outputs(fit.theta, x, fit.hidden_units)  # of all outputs the first two
+        return [(sample - mean) / deviation for sample in numbers.samples], deviation
+
+    def gain_over_gaussian(self, family: Family, fit: NodeFit) -> float:
+        """Return what the noise that "auto" chooses gains, in nats an observation, its cost aside.
+
+        It is zero of the Gaussian, and where noise is not resolved.
+        """
+        if not self.resolves_noise(family, fit):
+            return 0.0
+        residuals, _ = self.residuals(family, fit)
+        gain, name = self._noise(family[0], residuals, "auto")
+        n = self.families.with_density(family)[1].numbers.n_counted
+        return (gain + cost_of(name, n)) / n
+
+    def resolves_noise(self, family: Family, fit: NodeFit) -> bool:
+        """Return whether nearly all variances of a family are above the floor of the variance."""
+        _, deviation = self.residuals(family, fit)
+        return not np.mean(deviation**2 < RESOLVED_VARIANCE) > LEAST_UNRESOLVED
+
+    def _noise(self, node: int, residuals: Sequence[Floats], noise: str) -> tuple[float, str]:
+        """Return the gain of a noise distribution and its name, by as many rows as there are independent ones."""
+        if noise == "gaussian":
+            return 0.0, noise
+        if self.design_effects is None:
+            weights = self.families.weights
+            if weights is not None:
+                weights = self.families.with_density((node, ()))[1].numbers.weights
+            return noise_gain(residuals, noise, weights)
+        apart = self.design_effects.apart(node)
+        apart = apart[self.families.with_density((node, ()))[1].mask(apart.size)]
+        apart = apart if np.count_nonzero(apart) >= FEWEST_APART else np.ones(apart.size, dtype=bool)
+        gain, name = noise_gain([sample[apart] for sample in residuals], noise)
+        return gain / float(apart.mean()), name
+
+    def _noise_gain(self, family: Family, residuals: Sequence[Floats], noise: str) -> float:
+        """Return the gain of the noise distribution, or that of one for each group of equal ordinal causes, if larger.
+
+        What a rounded cause leaves out is a different mixture at each of its levels. With a single density the effect
+        would appear to lack noise that its own density, as a cause, may have. Where rows have weights, or depend on one
+        another, groups are too small to tell.
+        """
+        node, parents = family
+        whole, _ = self._noise(node, residuals, noise)
+        causes = [self.families.responses[cause] for cause in parents]
+        have_levels = bool(causes) and all(cause.ordered and cause.codes is not None for cause in causes)
+        if noise != "auto" or self.design_effects is not None or self.families.weights is not None or not have_levels:
+            return whole
+        x, _ = self.families.with_density(family)
+        _, group, sizes = np.unique(x, axis=1, return_inverse=True, return_counts=True)
+        if sizes.min() < LEAST_GROUP:
+            return whole
+        groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
+        return max(whole, sum(noise_gain([sample[rows] for sample in residuals], "auto")[0] for rows in groups))
+
+    def gain_estimates(self, family: Family, fit: NodeFit) -> Floats:
+        """Return, for each variable, an optimistic estimate of the fall of the score if it is added or removed.
+
+        Parameters
+        ----------
+        family : tuple
+            The node and its parents.
+        fit : NodeFit
+            Its fit.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+            Nats: for a variable that is no parent, if it becomes one; for a parent, if it is removed. The estimates
+            are no strict bounds; they exceed a score test and the second order at the fit by a safety factor. Infinite
+            where a number and a category meet, and for a parent of a family with a category.
+        """
+        families, (node, parents) = self.families, family
+        estimates = np.full(len(families), np.inf)
+        self._estimate_labels(family, fit, estimates)
+        x, response = families.data(family)
+        if not response.ordered:
+            return estimates
+        hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
+        single = np.flatnonzero(families.widths == 1)
+        candidates = families.causes[families.inputs_of(single.tolist())]
+        if families.rows is not None:
+            candidates = candidates[:, families.rows[node]]
+        penalties = families.edge_penalty[:, node]
+        gains = gain_estimates(candidates, x, hidden, scores, response.weights)
+        estimates[single] = OPTIMISM * gains - penalties[single]
+        estimates[[node, *parents]] = np.inf
+        if parents and len(x) == len(parents) and self.design_effects is None:
+            saving, cost = odds_without_parents(x, response, fit)
+            estimates[list(parents)] = OPTIMISM * (saving + penalties[list(parents)]) - LEAST_COST * cost
+        return estimates
+
+    def _estimate_labels(self, family: Family, fit: NodeFit, estimates: Floats) -> None:
+        """Fill in the estimates of new parents where cause and effect are categorical, or one is and one has levels."""
+        families, (node, parents) = self.families, family
+        of_variables = ((i, families.codes_of(i, node)) for i in range(len(families)))
+        codes = {i: of_variable for i, of_variable in of_variables if of_variable is not None}
+        others = [i for i in codes if i != node and i not in parents]
+        ordered = [response.ordered for response in families.responses]
+        candidates = [i for i in others if not (ordered[i] and ordered[node])]
+        if not candidates or node not in codes:
+            return
+        law = families.responses[node].law
+        log_p = law.log_probabilities(network_outputs(fit.theta, families.data(family)[0], fit.hidden_units, law))
+        if log_p is not None:
+            of_candidates, of_parents = ([codes[i] for i in some if i in codes] for some in (candidates, parents))
+            observed = codes[node], np.exp(log_p), of_candidates, of_parents
+            gains = label_gain_estimates(*observed, families.row_weights(node))
+            estimates[candidates] = gains - families.edge_penalty[candidates, node]
