@@ -497,7 +497,7 @@ class EstimatorOptions:
     title: ClassVar[str] = "estimator"
     method: str = choice(METHODS, "search (HNMSearch: by evidence, in any units) or icdh (the article's)", "search")
     kinds: Sequence[tuple[str, str]] = several(
-        "NAME=KIND", f"kinds, if not guessed: {', '.join(DECLARABLE)}", type=_kind
+        "NAME=KIND", f"kinds, if not guessed: {', '.join(DECLARABLE)}; gridded numbers are rounded ones", type=_kind
     )
     seed: int = whole(0, "seed of the initial weights")
 
