@@ -310,19 +310,27 @@ def _wide_cells(values: Floats) -> tuple[Floats, Floats]:
     """Return the cells of a gridded column, those of point masses widened."""
     low, high = cells(values)
     _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
-    quartiles = np.quantile(values, (0.25, 0.75))
-    scale = min(values.std(), np.ptp(quartiles) / 1.349) or values.std()
-    lacking = np.where(counts > 1, counts / values.size * scale, 0.0)[index] - (high - low)
+    lacking = np.where(counts > 1, counts / values.size * _spread(values), 0.0)[index] - (high - low)
     return low - np.maximum(lacking, 0.0) / 2, high + np.maximum(lacking, 0.0) / 2
 
 
 def _with_wide_heaps(values: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return cells in which every heap reaches half-way to the next heaps, as numbers do that were rounded to them."""
+    """Return cells in which heaps reach half-way to the next heaps, as numbers do that were rounded to them.
+
+    No heap reaches farther than half a standard deviation: nobody rounds coarser.
+    """
     distinct, index, counts = np.unique(values, return_inverse=True, return_counts=True)
     heaps = heaps_beyond_chance(counts)
     if heaps.size < 2:
         return low, high
     ends = np.stack([np.full(distinct.size, np.inf), np.full(distinct.size, -np.inf)])
-    edges = edges_of_cells(distinct[heaps])
-    ends[:, heaps] = edges[:-1], edges[1:]
+    edges, reach = edges_of_cells(distinct[heaps]), 0.5 * _spread(values)
+    ends[0, heaps] = np.maximum(edges[:-1], distinct[heaps] - reach)
+    ends[1, heaps] = np.minimum(edges[1:], distinct[heaps] + reach)
     return np.minimum(low, ends[0, index]), np.maximum(high, ends[1, index])
+
+
+def _spread(values: Floats) -> float:
+    """Return the standard deviation of a column, or less by its quartiles."""
+    quartiles = np.quantile(values, (0.25, 0.75))
+    return float(min(values.std(), np.ptp(quartiles) / 1.349) or values.std())
