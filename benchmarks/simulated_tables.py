@@ -58,6 +58,12 @@ def on_grid(values, rng):
     return np.round(values / step) * step
 
 
+def heaped(values, rng):
+    """Return values rounded to a fiftieth of their standard deviation, four of ten to a half of it."""
+    fine, coarse = (np.round(values / step) * step for step in (values.std() / 50.0, values.std() / 2.0))
+    return np.where(rng.random(values.size) < 0.4, coarse, fine)
+
+
 def to_levels(values, rng, count):
     """Return the levels between thresholds, with logistic noise."""
     z = values + 0.3 * rng.logistic(size=values.size)
@@ -97,6 +103,8 @@ def draw(kind, variables, edges, rows, seed):
     X, truth = X[:, hidden:], truth[hidden:, hidden:]
     if kind == "recorded":  # what acts is not rounded, what is written down is
         X = np.column_stack([on_grid(x, rng) if rng.random() < 0.5 else x for x in X.T])
+    elif kind == "heaped":
+        X = np.column_stack([heaped(x, rng) if rng.random() < 0.5 else x for x in X.T])
     elif kind == "exponentiated":
         X = np.exp(X)
     elif kind == "skewed":
@@ -117,6 +125,7 @@ KINDS = (
     "plain",
     "rounded",
     "recorded",
+    "heaped",
     "skewed",
     "exponentiated",
     "binary-rooted",

@@ -61,7 +61,7 @@ class Families:
 
     @property
     def n_observations(self) -> int:
-        """N."""
+        """How many observations there are."""
         return int(self.causes.shape[1])
 
     @property
