@@ -22,11 +22,11 @@ from icdh._node_model.family_models import FamilyModels, Start
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array
-from icdh._table.kinds import FEW_VALUES, point_mass
 from icdh._table.table import Table, mean_and_deviation, rows_by_content
+from icdh._table.ties import FEW_VALUES, point_mass, wide_heaps
 from icdh._utils.arrays import Floats, Integers, RandomState
 from icdh._utils.checks import Number, random_generator
-from icdh._utils.entropy import default_spacing, vasicek_entropy, without_ties
+from icdh._utils.entropy import cells, default_spacing, drawn_from_cells, vasicek_entropy
 from icdh._utils.result import Result
 from icdh.exceptions import DataWarning, warn
 from icdh.files import LabelledTable
@@ -329,11 +329,11 @@ def _bag(
 
 
 def _without_ties(column: _Standardised, rows: Integers, rng: np.random.Generator) -> Floats:
-    """Return these rows with tied values spread, in random order, over the interval that is nearest to them."""
+    """Return these rows with tied values drawn anew from the interval that is nearest to them, heaps from more."""
     sample = column.values[rows]
     if np.ptp(sample) == 0.0:
         raise ValueError(f"{column.name!r} has the same value in {rows.size} random rows; drop rows with that value")
-    return without_ties(sample, rng)
+    return drawn_from_cells(*wide_heaps(sample, *cells(sample)), rng)
 
 
 def _sample(column: _Standardised, values: Floats, share: float) -> _Sample:

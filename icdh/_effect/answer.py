@@ -20,9 +20,9 @@ from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import repeats, resembles_its_past
 from icdh._table.categories import Label
 from icdh._table.frames import column_labels, without_column
-from icdh._table.kinds import FEW_VALUES
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_content
+from icdh._table.ties import FEW_VALUES
 from icdh._table.weights import checked_weights
 from icdh._utils.arrays import ByColumn, Floats, Integers, RandomState, TableLike
 from icdh._utils.checks import Choice, random_generator

@@ -11,8 +11,9 @@ import numpy as np
 
 from icdh._rows.related import RelatedRows
 from icdh._table.experiments import Design
-from icdh._table.kinds import KINDS, point_masses
+from icdh._table.kinds import KINDS
 from icdh._table.table import Scaling, Table, rows_by_content
+from icdh._table.ties import point_masses
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.weighted import of_rows
 from icdh.knowledge import EdgeRules

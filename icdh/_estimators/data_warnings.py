@@ -8,8 +8,8 @@ from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import MOST_SORTED, alike_in_units, dependence, ranks_of
 from icdh._table.categories import MOST_LABELS
 from icdh._table.computed import Computed, dummies, sums_and_ratios
-from icdh._table.kinds import FEW_VALUES, is_heaped
 from icdh._table.table import Table
+from icdh._table.ties import FEW_VALUES, is_heaped
 from icdh._utils.arrays import Floats
 from icdh._utils.labels import listed, plural
 from icdh.exceptions import DataWarning, option, warn

@@ -16,8 +16,9 @@ from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.kinds import KINDS, grid_of, point_masses
+from icdh._table.kinds import KINDS
 from icdh._table.table import Scaling, Table
+from icdh._table.ties import grid_of, point_masses
 from icdh._utils.arrays import ByColumn, TableLike
 from icdh._utils.checks import random_generator, settings_of
 from icdh._utils.clock import Clock

@@ -8,8 +8,8 @@ import numpy as np
 from icdh._node_model.law import SAME
 from icdh._table.categories import Categories
 from icdh._table.frames import frame_of, index_of
-from icdh._table.kinds import Grid, nearest
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
+from icdh._table.ties import Grid, nearest
 from icdh._utils.arrays import Floats, Foreign, Observations, TableLike
 from icdh._utils.checks import as_float
 from icdh._utils.labels import listed, plural

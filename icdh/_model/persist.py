@@ -28,7 +28,8 @@ from icdh._node_model.law import Conditional, ConstantLaw, Law, NoCauses, Normal
 from icdh._node_model.noise_density import Free, Gaussian, Noise, Student
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import LIBRARIES
-from icdh._table.kinds import KINDS, MOST_DIGITS
+from icdh._table.kinds import KINDS
+from icdh._table.ties import MOST_DIGITS
 from icdh._table.transforms import TRANSFORMS
 from icdh._utils.arrays import Cells
 from icdh._utils.atomic import replace_on_success

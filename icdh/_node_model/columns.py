@@ -5,9 +5,8 @@ the same continuous variables. Values far more frequent than their neighbours ar
 their own (`icdh._node_model.point_masses`). The cell of another value that many rows share is widened until its density
 is at most that of a spread over one standard deviation of the column: a narrow cell would be a spike that no noise
 explains, and would decide the arrow. Where numbers were rounded to different digits there are heaps; the distribution
-of the noise is measured with every heap spread half-way to the next ones (Heitjan, Rubin: "Inference from coarse data
-via multiple imputation with application to age heaping", JASA 85, 1990). An ordinal column is not spread. A column of K
-categories is, as a cause, K network inputs of zeros and ones, which enter and leave a family together.
+of the noise is measured with every heap spread half-way to the next ones. An ordinal column is not spread. A column of
+K categories is, as a cause, K network inputs of zeros and ones, which enter and leave a family together.
 """
 
 import math
@@ -24,10 +23,11 @@ from icdh._node_model.network import indicators
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response
-from icdh._table.kinds import DECLARABLE, heaps_beyond_chance
+from icdh._table.kinds import DECLARABLE
+from icdh._table.ties import spread_of, wide_heaps
 from icdh._table.transforms import Rescaled, Transform, fit_transform, is_heavy_tailed, normal_scores
 from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.entropy import cells, edges_of_cells, places
+from icdh._utils.entropy import cells, places
 from icdh._utils.weighted import deviation_of, mean_of, of_rows, sum_of
 
 DRAWS = 3
@@ -242,7 +242,7 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
     numbers, samples = values[rows], [values[rows]]
     if low is not high:
         drawn = [places(numbers, column.rng) for _ in range(DRAWS)]
-        wide_low, wide_high = _with_wide_heaps(numbers, low, high)
+        wide_low, wide_high = wide_heaps(numbers, low, high)
         numbers = low + drawn[0] * (high - low)
         samples = [wide_low + place * (wide_high - wide_low) for place in drawn]
     weights = of_rows(column.weights, rows)
@@ -310,27 +310,5 @@ def _wide_cells(values: Floats) -> tuple[Floats, Floats]:
     """Return the cells of a gridded column, those of point masses widened."""
     low, high = cells(values)
     _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
-    lacking = np.where(counts > 1, counts / values.size * _spread(values), 0.0)[index] - (high - low)
+    lacking = np.where(counts > 1, counts / values.size * spread_of(values), 0.0)[index] - (high - low)
     return low - np.maximum(lacking, 0.0) / 2, high + np.maximum(lacking, 0.0) / 2
-
-
-def _with_wide_heaps(values: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return cells in which heaps reach half-way to the next heaps, as numbers do that were rounded to them.
-
-    No heap reaches farther than half a standard deviation: nobody rounds coarser.
-    """
-    distinct, index, counts = np.unique(values, return_inverse=True, return_counts=True)
-    heaps = heaps_beyond_chance(counts)
-    if heaps.size < 2:
-        return low, high
-    ends = np.stack([np.full(distinct.size, np.inf), np.full(distinct.size, -np.inf)])
-    edges, reach = edges_of_cells(distinct[heaps]), 0.5 * _spread(values)
-    ends[0, heaps] = np.maximum(edges[:-1], distinct[heaps] - reach)
-    ends[1, heaps] = np.minimum(edges[1:], distinct[heaps] + reach)
-    return np.minimum(low, ends[0, index]), np.maximum(high, ends[1, index])
-
-
-def _spread(values: Floats) -> float:
-    """Return the standard deviation of a column, or less by its quartiles."""
-    quartiles = np.quantile(values, (0.25, 0.75))
-    return float(min(values.std(), np.ptp(quartiles) / 1.349) or values.std())

@@ -28,7 +28,7 @@ from icdh._node_model._outputs_kernels import LEAST_GAP, LOGISTIC_DEVIATION, ord
 from icdh._node_model.law import DiscreteLaw, Law
 from icdh._node_model.scoring import CodedResponse, Terms, weighted_terms
 from icdh._table.categories import MOST_LABELS
-from icdh._table.kinds import nearest
+from icdh._table.ties import nearest
 from icdh._utils.arrays import Floats, Integers
 from icdh._utils.weighted import sum_of
 

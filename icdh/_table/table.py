@@ -15,8 +15,9 @@ import numpy as np
 from icdh._rows.related import RelatedRows
 from icdh._table.categories import Categories
 from icdh._table.frames import columns_as_numbers, library_of
-from icdh._table.kinds import DECLARABLE, KINDS, guessed, point_mass
+from icdh._table.kinds import DECLARABLE, KINDS, guessed
 from icdh._table.missing_codes import Declared, codes_message
+from icdh._table.ties import point_mass
 from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._utils.checks import Choice

@@ -238,23 +238,17 @@ def spread_ties(ordered: Floats) -> Floats:
     return low + place * (high - low)
 
 
-def without_ties(sample: Floats, rng: np.random.Generator) -> Floats:
-    """Return a sample with tied values drawn anew, each uniformly from the interval that is nearest to it.
+def drawn_from_cells(low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
+    """Return values drawn uniformly from cells.
 
     Estimates from spacings assume the irregular spacings of an untied sample. Evenly spaced values would make the
     entropy too large; random positions do not.
 
     Parameters
     ----------
-    sample : ndarray, shape (n,)
-        The observations.
+    low, high : ndarray, shape (n,)
+        The ends of the cells; equal ones of exact values.
     rng : numpy.random.Generator
         Draws the positions.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        The sample in its order; untied values, and a constant sample, do not change.
     """
-    low, high = cells(sample)
-    return low + rng.random(sample.size) * (high - low)
+    return low + rng.random(low.size) * (high - low)

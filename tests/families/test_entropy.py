@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm, t
 from support.families import Free, Student, noise_gain, student_gain
-from support.utils import GAUSSIAN_ENTROPY, entropy, negentropy, spread_ties, vasicek_entropy, without_ties
+from support.utils import GAUSSIAN_ENTROPY, cells, drawn_from_cells, entropy, negentropy, spread_ties, vasicek_entropy
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_entropies_are_finite_whatever_the_ties():
 
 def test_ties_are_drawn_anew_from_their_intervals_and_all_else_stays():
     x = np.array([3.0, 1.0, 2.0, 1.0, 1.0])
-    draws = np.array([without_ties(x, np.random.default_rng(seed)) for seed in range(500)])
+    draws = np.array([drawn_from_cells(*cells(x), np.random.default_rng(seed)) for seed in range(500)])
     assert (draws[:, [0, 2]] == [3.0, 2.0]).all()
     tied = draws[:, [1, 3, 4]].ravel()
     assert kstest(tied, "uniform", (0.5, 1.0)).pvalue > 0.01
@@ -58,7 +58,10 @@ def test_ties_are_drawn_anew_from_their_intervals_and_all_else_stays():
 def test_a_grid_does_not_change_the_entropy_of_what_was_recorded_on_it():
     """Evenly spaced places would make that of small windows too large, by 0.1 nats and more."""
     rng = np.random.default_rng(7)
-    errors = [vasicek_entropy(without_ties(np.floor(rng.uniform(0, 12, 500)), rng), 5) - np.log(12) for _ in range(40)]
+    errors = [
+        vasicek_entropy(drawn_from_cells(*cells(np.floor(rng.uniform(0, 12, 500))), rng), 5) - np.log(12)
+        for _ in range(40)
+    ]
     assert abs(np.mean(errors)) < 0.03
 
 

@@ -43,7 +43,7 @@ ROOMS = {
     ),
     "_rows": "related < dependence",
     "_table": (
-        "categories computed missing_codes transforms < frames kinds < table < arguments experiments"
+        "categories computed missing_codes ties transforms < frames kinds < table < arguments experiments"
         " < relations weights"
     ),
     "_node_model": (

@@ -7,12 +7,12 @@ from icdh._utils.density import gaussian_nll
 from icdh._utils.entropy import (
     GAUSSIAN_ENTROPY,
     cells,
+    drawn_from_cells,
     entropy,
     negentropy,
     places,
     spread_ties,
     vasicek_entropy,
-    without_ties,
 )
 from icdh._utils.parallel import (
     _bundled_openblas,
