@@ -162,9 +162,8 @@ class Columns(NamedTuple):
         only the few outliers of a very heavy-tailed cause.
         """
         causes, exact = self.causes.copy(), self.exact.copy()
-        continuous, counts = np.repeat(
-            [(response.codes is None, response.law.whole) for response in self.responses], self.widths, axis=0
-        ).T
+        numbers = [(r.codes is None, r.codes is None and r.density is None) for r in self.responses]
+        continuous, counts = np.repeat(numbers, self.widths, axis=0).T
         heavy = counts | (continuous & is_heavy_tailed(self.causes))
         for row in np.flatnonzero(heavy):
             causes[row] = normal_scores(causes[row])

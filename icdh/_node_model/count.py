@@ -60,7 +60,6 @@ class CountLaw(Law):
     has_mean = True
     value = "count"
     spread = 1
-    whole = True
 
     @property
     def n_outputs(self) -> int:
@@ -129,6 +128,10 @@ class CountLaw(Law):
         below, up_to = self._up_to(counts - 1.0, outputs), self._up_to(counts, outputs)
         shares: Floats = below + (up_to - below) * rng.random(counts.size)
         return shares
+
+    def rounded(self, values: Floats) -> Floats:
+        """Return whole numbers."""
+        return np.rint(values) + 0.0  # no negative zero
 
     def turned(self) -> "CountLaw":
         """Return the law of minus the variable."""

@@ -108,6 +108,11 @@ class Families:
         each = np.ones(self.n_observations) if self.weights is None else self.weights
         return np.full(len(self), each.sum()) if self.rows is None else self.rows @ each
 
+    @property
+    def fitted_by_least_squares(self) -> list[bool]:
+        """Which variables are effects that a linear model can have, N of them."""
+        return [response.least_squares is not None for response in self.responses]
+
     def share(self) -> Floats:
         """Return the share of the observations that count for each variable in the whole table, shape (N,)."""
         share: Floats = np.maximum(self.counts(), 1) / np.maximum(self.whole.counts(), 1)

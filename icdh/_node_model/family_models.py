@@ -11,14 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._node_model._kernels import VARIANCE_FLOOR
-from icdh._node_model.additive import AdditiveModels
+from icdh._node_model.additive import AdditiveModels, AdditivePredictor
 from icdh._node_model.design_effects import DesignEffects
 from icdh._node_model.evidence import Layers, NodeFit, at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.families import Families, Family
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
-from icdh._node_model.gaussian import LinearFit, fit_linear
-from icdh._node_model.network import network_outputs, node_outputs, with_twice_the_units
-from icdh._node_model.noise import cost_of, noise_gain
+from icdh._node_model.gaussian import GaussianLaw, LinearFit, fit_linear
+from icdh._node_model.law import Law
+from icdh._node_model.network import FamilyPredictor, NodeNetwork, network_outputs, node_outputs, with_twice_the_units
+from icdh._node_model.noise import cost_of, fit_noise, noise_gain
 from icdh._utils.arrays import Floats
 
 SEARCH_TOLERANCE = 0.3  # nats, of fits while a search compares families
@@ -228,6 +229,39 @@ class FamilyModels:
             return whole
         groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
         return max(whole, sum(noise_gain([sample[rows] for sample in residuals], "auto")[0] for rows in groups))
+
+    def predictor(self, family: Family, model: str, fit: NodeFit) -> FamilyPredictor:
+        """Return a model of a family as what a fitted model keeps.
+
+        Parameters
+        ----------
+        family : tuple
+            The node and its parents.
+        model : {"network", "linear", "additive"}
+            The model.
+        fit : NodeFit
+            The fit of the network.
+        """
+        parents = np.array(family[1], dtype=int)
+        if model == "additive":
+            return self.additive.predictor(family)
+        if model == "linear":
+            x, effect = self.families.with_numbers(family)
+            return AdditivePredictor.linear(parents, self.families.widths[parents], fit_linear(x, effect), x)
+        return NodeNetwork(parents, self.families.widths[parents], fit.theta, fit.hidden_units)
+
+    def law(self, family: Family, predictor: FamilyPredictor, noise: str) -> Law:
+        """Return the law of the effect of a family, given its outputs, with the noise that residuals ask for."""
+        x, response = self.families.data(family)
+        if response.density is None:
+            return response.law
+        numbers = response.density.numbers
+        mean, scale = GaussianLaw().location_and_scale(predictor.outputs(response.density.of(x), response.law))
+        residuals = (numbers.samples[0] - mean) / scale
+        chosen = noise_gain([residuals], noise, numbers.weights)[1]
+        if noise == "auto" and chosen != "gaussian":
+            chosen = "free"  # relative to Student's t, it is likelier than that by held-out rows, and no worse
+        return response.law.with_noise(fit_noise(residuals, chosen, numbers.weights))
 
     def gain_estimates(self, family: Family, fit: NodeFit) -> Floats:
         """Return, for each variable, an optimistic estimate of the fall of the score if it is added or removed.

@@ -39,8 +39,6 @@ class Law(ABC):
         Whether its values are numbers.
     value : str
         What one of its values is called.
-    whole : bool
-        Whether its values are whole numbers in the units of the data.
     spread : int or None
         Which output is the spread of a number: its log-variance or the like; None if there is none.
     """
@@ -49,7 +47,6 @@ class Law(ABC):
     has_mean: ClassVar[bool]
     value: ClassVar[str]
     spread: ClassVar[int | None] = None
-    whole: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -128,6 +125,10 @@ class Law(ABC):
     @abstractmethod
     def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
         """Yield what contradicts itself, or the labels and levels that a model has for the variable."""
+
+    def rounded(self, values: Floats) -> Floats:
+        """Return the values nearest to these, in the units of the data, that the variable takes; shape (M,)."""
+        return values
 
     def with_levels(self, levels: Floats) -> "Law":
         """Return the law of a variable whose values are known to more digits: the nearest of these, in their order."""
