@@ -24,9 +24,9 @@ from typing import TypeVar
 import numpy as np
 
 from icdh._node_model import NOISE_DISTRIBUTIONS
-from icdh._node_model.evidence import NodeFit
+from icdh._node_model.evidence import COLD, NodeFit, Start
 from icdh._node_model.families import Families, Family
-from icdh._node_model.family_models import COLD, OPTIMISM, FamilyModels, Start
+from icdh._node_model.family_models import OPTIMISM, FamilyModels
 from icdh._node_model.noise import LEAST, MOST
 from icdh._node_model.pair_estimates import Pair, misfit, pair_gains
 from icdh._node_model.screening import LinearGains, TableGains
@@ -479,7 +479,7 @@ class FamilyScore:
         """Return fits from further cold starts, and the best of all fits at a finer tolerance; each with its score."""
         # Once families choose their noise, a cold start that lost to a better Gaussian fit may win.
         first = 0 if self.noise == "auto" else 1
-        fits = [self.fit(family, Start(seed=self.families.random_state + k)) for k in range(first, n_starts)]
+        fits = [self.fit(family, Start(seed=k)) for k in range(first, n_starts)]
         scored = [(fit, self.score_by(family, fit)) for fit in fits]
         best, _ = min([(self.fit_of(family), self.network_score_of(family)), *scored], key=lambda pair: pair[1])
         if not best.succeeded:

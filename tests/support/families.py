@@ -18,9 +18,9 @@ from icdh._node_model.additive import CHOICE_COST, SMOOTH_COST, SPLINES, Additiv
 from icdh._node_model.categorical import CategoricalResponse, LabelLaw, counted
 from icdh._node_model.columns import columns_of
 from icdh._node_model.count import CountLaw, CountResponse
-from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
+from icdh._node_model.evidence import SEARCH_TOLERANCE, Start, at_fixed_point, odds_without_parents
 from icdh._node_model.families import Families
-from icdh._node_model.family_models import OPTIMISM, SEARCH_TOLERANCE, FamilyModels, Start
+from icdh._node_model.family_models import OPTIMISM, FamilyModels
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import LEAST_ROWS, GaussianLaw, GaussianResponse, fit_linear
 from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
@@ -54,3 +54,10 @@ from icdh._node_model.screening import (
     lingam_order,
 )
 from icdh._utils.weighted import NONE
+
+
+def fit_node(x, y, *, hidden_units=5, start=None, precision=None, random_state=0, **options):
+    """The fit of a node model; options of its start and of the fit together."""
+    of_start = {name: options.pop(name) for name in ("precision_updates", "max_steps") if name in options}
+    start = Start(start, precision, random_state, options.pop("tol", 1e-2), **of_start)
+    return evidence.fit_node(x, y, hidden_units, start, **options)
