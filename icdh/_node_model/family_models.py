@@ -247,9 +247,7 @@ class FamilyModels:
             return estimates
         hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
         single = np.flatnonzero(families.widths == 1)
-        candidates = families.causes[families.inputs_of(single.tolist())]
-        if families.rows is not None:
-            candidates = candidates[:, families.rows[node]]
+        candidates = families.causes[families.inputs_of(single.tolist())][:, families.rows_of(node)]
         penalties = families.edge_penalty[:, node]
         gains = gain_estimates(candidates, x, hidden, scores, response.weights)
         estimates[single] = OPTIMISM * gains - penalties[single]
