@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 
 from icdh import simulate
 from icdh._node_model._kernels import VARIANCE_FLOOR
-from icdh._node_model.evidence import fit_node
+from icdh._node_model.evidence import Start, fit_node
 from icdh._node_model.network import cold_start
 
 UNITS, PRECISION = 5, 3.0
@@ -56,7 +56,7 @@ def problems(count):
 def compare(x, y):
     """Return seconds and F of both methods."""
     start = time.perf_counter()
-    fit = fit_node(np.ascontiguousarray(x.T), y, hidden_units=UNITS, prior_precision=PRECISION, precision_updates=0)
+    fit = fit_node(np.ascontiguousarray(x.T), y, UNITS, Start(tol=1e-2, precision_updates=0), prior_precision=PRECISION)
     middle = time.perf_counter()
     p = x.shape[1]
     penalty = np.full(fit.theta.size, PRECISION)

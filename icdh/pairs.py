@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._node_model.evidence import Start
 from icdh._node_model.families import Families
-from icdh._node_model.family_models import FamilyModels, Start
+from icdh._node_model.family_models import FamilyModels
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array

@@ -20,6 +20,7 @@ from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import repeats, resembles_its_past
 from icdh._table.categories import Label
 from icdh._table.frames import column_labels, without_column
+from icdh._table.kinds import KINDS
 from icdh._table.relations import Groups, with_relations, without_groups
 from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_content
 from icdh._table.ties import FEW_VALUES
@@ -317,7 +318,7 @@ class _Question:
     def is_number(self) -> bool:
         """Whether the cause has neither labels nor two values."""
         kind = self.table.kinds[self.cause]
-        return kind not in ("binary", "categorical") and self.table.n_distinct(self.cause) > 2
+        return not KINDS[kind].takes_labels and self.table.n_distinct(self.cause) > 2
 
     @property
     def is_slope(self) -> bool:

@@ -163,19 +163,30 @@ class CanonicalTable(ColumnOrder):
     def columns(
         self, transform: "str | Sequence[Rescaled | None]", random_state: int, masses: bool = True
     ) -> "Columns":
-        """Return the columns as causes and responses; see `icdh._node_model.columns.columns_of`.
+        """Return the columns as causes and responses.
 
         Values that an intervention set are no point masses: their rows do not count for the column.
-        """
-        from icdh._node_model.columns import columns_of
 
-        counts = np.ones(self.values.shape, dtype=bool) if self.rows is None else self.rows
-        frequent = [
-            point_masses(column[rows]) if masses and KINDS[kind].is_number else []
-            for column, rows, kind in zip(self.values, counts, self.kinds, strict=True)
-        ]
-        how = transform, random_state, self.n_categories, frequent, self.of_counts, self.weights
-        return columns_of(self.values, self.kinds, *how)
+        Parameters
+        ----------
+        transform : {"none", "log", "yeo-johnson"}, or sequence
+            What is applied to numbers; or the fitted transform of every column.
+        random_state : int
+            Draws places in the cells of grids.
+        masses : bool
+            Whether numbers may have point masses.
+        """
+        from icdh._node_model.columns import Column, Columns
+
+        columns = []
+        for k, (values, kind) in enumerate(zip(self.values, self.kinds, strict=True)):
+            counted = values if self.rows is None else values[self.rows[k]]
+            frequent = point_masses(counted) if masses and KINDS[kind].is_number else []
+            of_column = transform if isinstance(transform, str) else transform[k] or "none"
+            rng, (zero, unit) = np.random.default_rng([random_state, k]), self.of_counts[k].tolist()
+            how = self.n_categories[k], frequent, of_column, rng, (zero, unit), self.weights
+            columns.append(Column(kind, values, *how))
+        return Columns.of(columns)
 
     def reading(self, columns: Sequence[int], kind: str) -> "CanonicalTable":
         """Return the table with some columns of another kind, given their positions."""

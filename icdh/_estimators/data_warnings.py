@@ -89,7 +89,7 @@ def _determined_columns(model: StructuralModel, table: Table, values: Floats, na
     for k, (name, conditional) in enumerate(zip(model.names, model.conditionals, strict=True)):
         inputs = conditional.inputs.tolist()
         # `Table.warn` names the cuts
-        if not (inputs and conditional.law.has_mean) or name in table.cuts or not named.isdisjoint({k, *inputs}):
+        if not inputs or k in model.nominal or name in table.cuts or not named.isdisjoint({k, *inputs}):
             continue
         _, deviation = conditional.mean_and_scale(values)
         if np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:

@@ -13,7 +13,7 @@ from icdh._node_model.columns import Columns
 from icdh._node_model.families import Families
 from icdh._node_model.family_models import tolerance_of
 from icdh._node_model.score import FamilyScore, ScoreSettings, WholeScore
-from icdh._node_model.screening import TableGains, lingam_order
+from icdh._node_model.screening import lingam_order
 from icdh._table.transforms import TRANSFORMS
 from icdh._utils.arrays import Floats, Integers
 from icdh._utils.checks import n_workers
@@ -56,7 +56,6 @@ class SearchSizes:
     search_units: int = 10
     most_units: int = 20
     usual_price: float = 2.0  # nats that an edge must gain in a table of few columns
-    linear_share: float = 0.5  # of the effects, from which linear models have a search of their own
     order_swaps: int = 20  # in vain, in a row, that end a search over orders
     lingam_variables: int = 200  # an order of 1000 rows takes 2 s; it grows with the cube, 200 s among 1000 variables
     exact_candidates: int = 8
@@ -178,25 +177,6 @@ def family_evidence(
     return FamilyScore(families.subsample(SIZES.subsample) if n > SIZES.long_table else families, how, clock)
 
 
-def cheap_gains(scores: FamilyScore, graph: Graph) -> Gains | None:
-    """Return the gains of linear models if most effects of a graph are linear, of tables if all variables have labels.
-
-    Parameters
-    ----------
-    scores : icdh._node_model.score.FamilyScore
-        The scores that the graph was found by.
-    graph : tuple
-        The graph.
-    """
-    if scores.families.related is not None:  # they would count every row
-        return None
-    if all(response.codes is not None for response in scores.families.responses):
-        return TableGains(scores.families)
-    linear = [scores.model_of(family) == "linear" for family in enumerate(graph) if family[1]]
-    are_numbers = all(response.least_squares is not None for response in scores.families.responses)
-    return scores.linear_gains if are_numbers and np.mean(linear or 0) > SIZES.linear_share else None
-
-
 @dataclass(frozen=True)
 class GraphSearch:
     """The search of one table.
@@ -295,10 +275,10 @@ class GraphSearch:
         """Return the end of a climb, and of every escape from it that gains."""
         found = self._climb(
             scores,
-            other_start=lambda graph: self._cheap_start(scores, graph),
+            other_start=lambda graph: self._closed_form_start(scores, graph),
             start_of_noise=lambda graph: self._lingam_start(scores, graph),
         )
-        if found.ended_early or cheap_gains(scores, found.graph) is not None:  # the orders searched have decided
+        if found.ended_early or scores.closed_form_gains(found.graph) is not None:  # the orders searched have decided
             return found
         return turn_while_it_gains(Climber(scores, self.table.rules, self.settings.max_parents), found, self._tell)
 
@@ -311,20 +291,19 @@ class GraphSearch:
     def _tell(self, move: Move) -> None:
         self.report(self.table.move_in_users_columns(move))
 
-    def _cheap_start(self, scores: FamilyScore, graph: Graph) -> Graph | None:
-        """Return the graph of the best order by a cheap score that suits a found graph; None if none does.
+    def _closed_form_start(self, scores: FamilyScore, graph: Graph) -> Graph | None:
+        """Return the graph of the best order by a closed form that suits a found graph; None if none does.
 
         What linear Gaussian tables and tables of labels tell is the class of a graph above all. To leave a wrong class
         a climb would have to turn a chain of edges without a gain.
         """
-        cheap = cheap_gains(scores, graph)
-        if cheap is None:
+        gains = scores.closed_form_gains(graph)
+        if gains is None:
             return None
         how = self.table.rules, self.settings.max_parents, SIZES.order_swaps
-        most_at_once = (
-            self.settings.max_parents if cheap is scores.linear_gains else 0
-        )  # of a table: cells without rows
-        return search_orders(self._clocked(cheap), graph, *how, most_at_once)
+        # Tables of several parents at once would have cells without rows.
+        most_at_once = self.settings.max_parents if gains is scores.linear_gains else 0
+        return search_orders(self._clocked(gains), graph, *how, most_at_once)
 
     def _clocked(self, gains: Gains) -> Gains:
         """Return gains that end when time is over."""
@@ -344,11 +323,10 @@ class GraphSearch:
         is_chosen, families = scores.noise == self.settings.noise_distribution, scores.families
         if is_chosen or len(graph) > SIZES.lingam_variables or families.rows is not None:
             return None
-        cheap = cheap_gains(scores, graph)
-        if cheap is None or cheap is not scores.linear_gains:
+        if scores.closed_form_gains(graph) is not scores.linear_gains:
             return None
         order = lingam_order(families.causes, self.clock.check, families.weights)
-        return graph_of_order(self._clocked(cheap), order, self.table.rules, self.settings.max_parents)
+        return graph_of_order(self._clocked(scores.linear_gains), order, self.table.rules, self.settings.max_parents)
 
     def _exact(self, scores: FamilyScore, found: SearchResult) -> SearchResult:
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""

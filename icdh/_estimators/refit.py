@@ -7,13 +7,9 @@ import numpy as np
 from icdh._estimators.graph_search import SIZES, LearnedGraph, family_evidence
 from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel
-from icdh._node_model.additive import AdditivePredictor
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.families import Families
-from icdh._node_model.gaussian import GaussianLaw, fit_linear
 from icdh._node_model.law import CONSTANT, SAME, Conditional, Law
 from icdh._node_model.network import FamilyPredictor, NodeNetwork
-from icdh._node_model.noise import fit_noise, noise_gain
 from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore, quick_score
 from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import Floats
@@ -171,33 +167,11 @@ def _winners(
 
 def _winner(scores: FamilyScore, family: Family, noise: str) -> tuple[FamilyPredictor, Law]:
     """Return the mean model of a family that scores best, and its law with the noise that residuals ask for."""
-    families, (x, response) = scores.families, scores.families.data(family)
-    parents = np.array(family[1], dtype=int)
-    predictor: FamilyPredictor
-    if (best := scores.model_of(family, noise)) == "linear" and response.least_squares is not None:
-        linear = fit_linear(x, response.least_squares)
-        predictor = AdditivePredictor.linear(parents, families.widths[parents], linear, x)
-    elif best == "additive":
-        predictor = scores.models.additive.predictor(family)
-    else:
-        fit = scores.fit_of(family)
-        if families.n_observations <= SIZES.long_table:  # the prior hardly counts beyond
-            fit = scores.models.fit_at_fixed_point(family, fit)
-        predictor = NodeNetwork(parents, families.widths[parents], fit.theta, fit.hidden_units)
-    return predictor, _with_noise(families, family, predictor, noise)
-
-
-def _with_noise(families: Families, family: Family, predictor: FamilyPredictor, noise: str) -> Law:
-    """Return the law of a family's response with the noise that standardised residuals ask for."""
-    x, response = families.data(family)
-    if response.density is None:
-        return response.law
-    mean, scale = GaussianLaw().location_and_scale(predictor.outputs(response.density.of(x), response.law))
-    residuals, weights = (response.density.numbers.samples[0] - mean) / scale, response.density.numbers.weights
-    chosen = noise_gain([residuals], noise, weights)[1]
-    if noise == "auto" and chosen != "gaussian":
-        chosen = "free"  # relative to Student's t, it is likelier than that by held-out rows, and no worse
-    return response.law.with_noise(fit_noise(residuals, chosen, weights))
+    models, best, fit = scores.models, scores.model_of(family, noise), scores.fit_of(family)
+    if best == "network" and scores.families.n_observations <= SIZES.long_table:  # the prior hardly counts beyond
+        fit = models.fit_at_fixed_point(family, fit)
+    predictor = models.predictor(family, best, fit)
+    return predictor, models.law(family, predictor, noise)
 
 
 def _scores_on_exact_columns(found: LearnedGraph, families: list[Family], clock: Clock) -> tuple[FamilyScore, bool]:

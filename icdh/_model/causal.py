@@ -128,6 +128,11 @@ class CausalModel:
         """
         return self.columns.scaled(self.columns.as_table(X))
 
+    @property
+    def nominal(self) -> set[int]:
+        """The variables whose values are labels, which have no mean."""
+        return {n for n, given in enumerate(self.conditionals) if not given.law.has_mean}
+
     def in_units(self, node: int, scaled: Floats) -> Floats:
         """Return natural values of a variable in its units.
 
@@ -138,7 +143,7 @@ class CausalModel:
         scaled : ndarray, shape (M,)
             Its scaled values.
         """
-        return self.columns.in_units(node, scaled, self.conditionals[node].law.whole)
+        return self.conditionals[node].law.rounded(self.columns.in_units(node, scaled))
 
     def moments(self, node: int, values: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation of one variable in its units, each of shape (M,), at scaled observations.

@@ -125,15 +125,13 @@ class ModelColumns:
             raise ValueError(f"do sets {self.names[column]!r} to values far beyond those that fit saw; check units")
         return scaled
 
-    def in_units(self, column: int, scaled: Floats, whole: bool = False) -> Floats:
-        """Return values of a column in its units, shape (M,): on its grid, among its levels, or whole numbers."""
+    def in_units(self, column: int, scaled: Floats) -> Floats:
+        """Return values of a column in its units, shape (M,): on its grid, or among its levels."""
         values = self.scaling.undo(scaled, column)
         if column in self.grids:
             values = self.grids[column].nearest(values)
         for mass in self.masses.get(column, ()):
             values[np.abs(scaled - self.scaling.apply(mass, column)) <= SAME] = mass
-        if whole:
-            values = np.rint(values)
         levels = self.levels.get(column)
         return values + 0.0 if levels is None else levels[nearest(levels, values)]  # no negative zero
 

@@ -339,7 +339,7 @@ def average_effect(
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1; got {level!r}")
     source, target = (variable_index(key, model.names, name) for name, key in (("cause", cause), ("effect", effect)))
-    if not model.conditionals[target].law.has_mean:
+    if target in model.nominal:
         raise ValueError(
             f"{option('effect')} is {effect!r}, which has labels and no mean; count those that sample draws with "
             f"{option('do')}"

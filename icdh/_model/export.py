@@ -25,11 +25,11 @@ def to_dowhy(model: CausalModel) -> Foreign:
     MissingExtraError
         If DoWhy is not installed.
     """
-    labels = [name for name, given in zip(model.names, model.conditionals, strict=True) if not given.law.has_mean]
-    if labels:
-        raise ValueError(f"column {labels[0]!r} holds labels, which have no place in an invertible model of DoWhy's")
-    has_causes = model.adjacency.any(axis=0)
-    discrete = np.array([n in model.columns.levels or given.law.whole for n, given in enumerate(model.conditionals)])
+    if model.nominal:
+        label = model.names[min(model.nominal)]
+        raise ValueError(f"column {label!r} holds labels, which have no place in an invertible model of DoWhy's")
+    has_causes, laws = model.adjacency.any(axis=0), [given.law for given in model.conditionals]
+    discrete = np.array([n in model.columns.levels or law.density is None for n, law in enumerate(laws)])
     if levels := [model.names[n] for n in np.flatnonzero(discrete & has_causes)]:
         raise ValueError(
             f"column {levels[0]!r} has causes and few values or counts, from which an invertible model of DoWhy's "

@@ -38,10 +38,12 @@ class Column(NamedTuple):
 
     Attributes
     ----------
+    kind : str
+        Its kind; see `Table.kinds`.
     values : ndarray, shape (n,)
         Its standardised values; categories as 0 ... K - 1.
     n_categories : int
-        K.
+        K, of labels.
     masses : sequence of float
         The values of a number that have a probability of their own.
     transform : {"none", "log", "yeo-johnson"}, or Rescaled
@@ -51,9 +53,10 @@ class Column(NamedTuple):
     of_counts : tuple of float
         The value that is zero in the units of the data, and what one more adds.
     weights : ndarray, shape (n,), optional
-        How often each value counts; by default once.
+        How often each value counts; by default once. The cells of a grid are those of the rows as they are.
     """
 
+    kind: str
     values: Floats
     n_categories: int
     masses: Sequence[float]
@@ -133,6 +136,19 @@ class Columns(NamedTuple):
     exact: Mask
     transforms: list[Rescaled | None]
 
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> "Columns":
+        """Return columns as causes and responses."""
+        readings = [READERS[column.kind](column) for column in columns]
+        return cls(
+            np.vstack([reading.causes for reading in readings]),
+            np.array([len(reading.causes) for reading in readings], dtype=np.int64),
+            [reading.response for reading in readings],
+            np.array([reading.log_jacobian for reading in readings]),
+            np.array([reading.exact for reading in readings]),
+            [reading.transform for reading in readings],
+        )
+
     @property
     def log_jacobian(self) -> float:
         """The sum over all columns."""
@@ -162,64 +178,13 @@ class Columns(NamedTuple):
         only the few outliers of a very heavy-tailed cause.
         """
         causes, exact = self.causes.copy(), self.exact.copy()
-        continuous, counts = np.repeat(
-            [(response.codes is None, response.law.whole) for response in self.responses], self.widths, axis=0
-        ).T
+        numbers = [(r.codes is None, r.codes is None and r.density is None) for r in self.responses]
+        continuous, counts = np.repeat(numbers, self.widths, axis=0).T
         heavy = counts | (continuous & is_heavy_tailed(self.causes))
         for row in np.flatnonzero(heavy):
             causes[row] = normal_scores(causes[row])
         exact[np.repeat(np.arange(len(exact)), self.widths)[heavy]] = False
         return self._replace(causes=causes, exact=exact)
-
-
-def columns_of(
-    values: Floats,
-    kinds: Sequence[str],
-    transform: "str | Sequence[Rescaled | None]" = "none",
-    random_state: int = 0,
-    n_categories: Sequence[int] | None = None,
-    masses: Sequence[Sequence[float]] | None = None,
-    of_counts: Floats | None = None,
-    weights: Floats | None = None,
-) -> Columns:
-    """Return standardised columns as causes and responses.
-
-    Parameters
-    ----------
-    values : ndarray, shape (N, n)
-        The standardised table, one variable a row; categories as 0 ... K - 1.
-    kinds : sequence of str
-        "continuous", "gridded", "ordinal", "binary" or "categorical", one a variable; see `Table.kinds`.
-    transform : {"none", "log", "yeo-johnson"}, or sequence
-        What is applied to continuous and gridded columns; or the fitted transform of every column.
-    random_state : int
-        Draws places in the cells.
-    n_categories : sequence of int, optional
-        K of every categorical column; by default one more than its largest code.
-    masses : sequence of sequences of float, optional
-        The values of every number that have a probability of their own; by default none.
-    of_counts : ndarray, shape (N, 2), optional
-        The value of every column that is zero in the units of the data, and what one more adds; by default 0 and 1.
-    weights : ndarray, shape (n,), optional
-        How often each observation counts; by default once. The cells of a grid are those of the rows as they are.
-    """
-    readings = []
-    for k, (column, kind) in enumerate(zip(values, kinds, strict=True)):
-        K = int(column.max()) + 1 if n_categories is None else n_categories[k]
-        rng = np.random.default_rng([random_state, k])
-        of_column = transform if isinstance(transform, str) else transform[k] or "none"
-        of_count = (0.0, 1.0) if of_counts is None else (float(of_counts[k, 0]), float(of_counts[k, 1]))
-        of_masses = masses[k] if masses else ()
-        readings.append(READERS[kind](Column(column, K, of_masses, of_column, rng, of_count, weights)))
-    widths = np.array([len(reading.causes) for reading in readings], dtype=np.int64)
-    return Columns(
-        np.vstack([reading.causes for reading in readings]),
-        widths,
-        [reading.response for reading in readings],
-        np.array([reading.log_jacobian for reading in readings]),
-        np.array([reading.exact for reading in readings]),
-        [reading.transform for reading in readings],
-    )
 
 
 def read_exact(column: Column) -> Reading:

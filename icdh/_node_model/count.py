@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import betainc, digamma, gammaln
 
 from icdh._node_model._outputs_kernels import fill_dispersion_information
-from icdh._node_model.law import Law
+from icdh._node_model.law import ProbabilityLaw
 from icdh._node_model.scoring import FittedByScoring, Terms, minimise, weighted_terms
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.weighted import mean_of, of_rows, sum_of, times
@@ -41,7 +41,7 @@ PRIOR = 3.0  # precision of the prior of b3 without causes
 
 
 @dataclass(frozen=True)
-class CountLaw(Law):
+class CountLaw(ProbabilityLaw):
     """A count; the outputs are the logarithms of mean and dispersion, less those without causes.
 
     Attributes
@@ -60,7 +60,6 @@ class CountLaw(Law):
     has_mean = True
     value = "count"
     spread = 1
-    whole = True
 
     @property
     def n_outputs(self) -> int:
@@ -87,10 +86,6 @@ class CountLaw(Law):
         counts, (mean, r) = self.counts(observed), self.parameters(outputs)
         return log_probability(counts, mean, r)
 
-    def has_density(self, observed: Floats) -> Mask:
-        """Return that no value has a density."""
-        return np.zeros(observed.size, dtype=bool)
-
     def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation."""
         mean, r = self.parameters(outputs)
@@ -114,21 +109,14 @@ class CountLaw(Law):
             low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
         return self.zero + self.unit * high
 
-    def noise(self, observed: Floats, outputs: Floats) -> None:
-        """Return None: values do not determine their noise."""
-        return None
-
-    def standardised(self, observed: Floats, outputs: Floats) -> Floats:
-        """Return residuals of mean 0 and variance 1."""
-        mean, scale = self.mean_and_scale(outputs)
-        return (observed - mean) / scale
-
-    def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
-        """Return places drawn evenly between the distribution function below observed values and at them."""
+    def distribution(self, observed: Floats, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return the distribution function below observed values, and at them."""
         counts = self.counts(observed)
-        below, up_to = self._up_to(counts - 1.0, outputs), self._up_to(counts, outputs)
-        shares: Floats = below + (up_to - below) * rng.random(counts.size)
-        return shares
+        return self._up_to(counts - 1.0, outputs), self._up_to(counts, outputs)
+
+    def rounded(self, values: Floats) -> Floats:
+        """Return whole numbers."""
+        return np.rint(values) + 0.0  # no negative zero
 
     def turned(self) -> "CountLaw":
         """Return the law of minus the variable."""

@@ -38,6 +38,7 @@ from icdh._node_model.response import Response
 from icdh._utils.arrays import Floats, Integers, Mask
 
 FLAT = 1e-8  # prior precision of intercepts
+SEARCH_TOLERANCE = 0.3  # nats, of fits while a search compares families
 HELD = 1e10  # prior precision of weights held at zero
 
 
@@ -135,20 +136,47 @@ class Layers(NamedTuple):
         return 0.5 * cost
 
 
+class Start(NamedTuple):
+    """Where a fit begins, and when it ends.
+
+    Attributes
+    ----------
+    theta : ndarray or None
+        Weights to start from. None is a cold start: a random first layer, the mean fitted under constant variance, then
+        both together.
+    precision : ndarray or None
+        The precisions of the layers' prior to start from; None takes ``prior_precision`` of all.
+    seed : int
+        That of a cold start's first layer, which depends on it and on the number of parents alone.
+    tol : float
+        Stop when two steps in a row lower F by less than this many nats; after an update of the precisions, one.
+    precision_updates, max_steps : int
+        The most updates of the precisions, and steps of each fit. Updates end, too, when one changes the evidence by
+        less than ``tol``.
+    layers : Layers or None
+        Which weights share a precision, and which are held at zero; None takes those of the response's law.
+    """
+
+    theta: Floats | None = None
+    precision: Floats | None = None
+    seed: int = 0
+    tol: float = SEARCH_TOLERANCE
+    precision_updates: int = 2
+    max_steps: int = 300
+    layers: Layers | None = None
+
+
+COLD = Start()
+
+
 def fit_node(
     x: Floats,
     y: Floats | Response,
-    *,
     hidden_units: int = 5,
+    start: Start = COLD,
+    *,
     prior_precision: float = 3.0,
-    random_state: int = 0,
-    start: Floats | None = None,
-    precision: Floats | None = None,
-    max_steps: int = 300,
-    tol: float = 1e-2,
-    precision_updates: int = 2,
     weight: float = 1.0,
-    layers: Layers | None = None,
 ) -> NodeFit:
     """Fit the node model of y given its parents by Fisher scoring and return it with its evidence.
 
@@ -162,26 +190,12 @@ def fit_node(
         The node, standardised; an array is a continuous response.
     hidden_units : int
         m.
+    start : Start
+        Where it begins, and when it ends.
     prior_precision : float
         The precision of the weights' prior to start from.
-    random_state : int
-        Seed of the cold start's first layer; the start depends on it and on p alone.
-    start : ndarray, optional
-        Weights to start from. The default is a cold start: a random first layer, the mean fitted under constant
-        variance, then both together.
-    precision : ndarray, optional
-        The precisions of the layers' prior to start from; by default ``prior_precision``.
-    max_steps : int
-        The most steps of each fit.
-    tol : float
-        Stop when two steps in a row lower F by less than this many nats; after an update of the precisions, one.
-    precision_updates : int
-        The most updates of the prior's precisions. Updates end, too, when one changes the evidence by less than
-        ``tol``.
     weight : float
         What the log-likelihood of an observation counts; one over the design effect where they depend on one another.
-    layers : Layers, optional
-        Which weights share a precision, and which are held at zero; by default those of the response's law.
 
     Returns
     -------
@@ -192,15 +206,12 @@ def fit_node(
     n_parents = len(x)
     if n_parents == 0:
         return _fit_without_parents(response, hidden_units)
-    size = response.law.n_weights(n_parents, hidden_units)
-    theta = cold_start(n_parents, hidden_units, random_state, size) if start is None else start.copy()
 
     def enough(fits: Sequence[NodeFit]) -> bool:
-        return len(fits) > precision_updates or (len(fits) > 1 and abs(fits[-2].evidence - fits[-1].evidence) < tol)
+        still = len(fits) > 1 and abs(fits[-2].evidence - fits[-1].evidence) < start.tol
+        return len(fits) > start.precision_updates or still
 
-    settings = hidden_units, prior_precision, max_steps, tol, weight
-    layers = Layers.of(response, n_parents, hidden_units) if layers is None else layers
-    fits = _fits_of_updated_precisions(x, response, theta, precision, layers, settings, enough, cold=start is None)
+    fits = _fits_of_updated_precisions(x, response, hidden_units, start, prior_precision, weight, enough)
     if not fits:
         return _constant_in_place_of_fit(response, n_parents, hidden_units, weight)
     return min(fits, key=lambda fit: fit.evidence)
@@ -239,32 +250,29 @@ def at_fixed_point(
     def enough(fits: Sequence[NodeFit]) -> bool:
         return len(fits) > 50 or (len(fits) > 1 and abs(fits[-1].objective - fits[-2].objective) < still)
 
-    settings, layers = (
-        (fit.hidden_units, prior_precision, 300, 0.01 * still, weight),
-        Layers.of(response, len(x), fit.hidden_units),
-    )
-    fits = _fits_of_updated_precisions(x, response, fit.theta.copy(), fit.precision, layers, settings, enough)
+    start = Start(fit.theta, fit.precision, tol=0.01 * still)
+    fits = _fits_of_updated_precisions(x, response, fit.hidden_units, start, prior_precision, weight, enough)
     return fits[-1] if fits else fit
 
 
 def _fits_of_updated_precisions(
     x: Floats,
     response: Response,
-    theta: Floats,
-    precision: Floats | None,
-    layers: Layers,
-    settings: tuple[int, float, int, float, float],
+    hidden_units: int,
+    start: Start,
+    prior_precision: float,
+    weight: float,
     enough: Callable[[Sequence[NodeFit]], bool],
-    *,
-    cold: bool = False,
 ) -> list[NodeFit]:
     """Return a fit, and one from its weights after each update of the precisions, until enough or H is not definite.
 
     A generator would be shorter, but closing one can swallow a KeyboardInterrupt.
     """
-    hidden_units, prior_precision, max_steps, tol, weight = settings
+    layers, is_cold = start.layers or Layers.of(response, len(x), hidden_units), start.theta is None
+    size = response.law.n_weights(len(x), hidden_units)
+    theta = cold_start(len(x), hidden_units, start.seed, size) if start.theta is None else start.theta.copy()
     x, response = _by_labels(x, response)
-    precisions = np.full(layers.number, float(prior_precision)) if precision is None else precision
+    precisions = np.full(layers.number, float(prior_precision)) if start.precision is None else start.precision
     free = layers.free
     factor, minimised = np.zeros((theta.size, theta.size)), response.minimiser(x, hidden_units)
     fits: list[NodeFit] = []
@@ -272,12 +280,12 @@ def _fits_of_updated_precisions(
     def minimise(until: int, patience: int = 2) -> tuple[float, float, int, bool]:
         penalty = layers.penalties(precisions) / weight
         objective, log_determinant, steps, converged = minimised(
-            theta, penalty, until, max_steps, tol / weight, patience, factor
+            theta, penalty, until, start.max_steps, start.tol / weight, patience, factor
         )
         factor[:] *= math.sqrt(weight)
         return weight * objective, log_determinant + free * math.log(weight), steps, converged
 
-    if cold:
+    if is_cold:
         minimise(theta.size - hidden_units)  # without w3: the variance is constant
     while not enough(fits):
         if fits:

@@ -69,15 +69,19 @@ class Families:
         """How often each observation counts, shape (n,), the same for every variable; None if once."""
         return self.responses[0].weights
 
+    def rows_of(self, node: int) -> Mask | slice:
+        """Return the observations that count for a node."""
+        return slice(None) if self.rows is None else self.rows[node]
+
     def row_weights(self, node: int) -> Floats | None:
         """Return the weights of the observations that count for a node; None if each counts once."""
-        return self.weights if self.rows is None else of_rows(self.weights, self.rows[node])
+        return of_rows(self.weights, self.rows_of(node))
 
     def subsample(self, most: int) -> "Families":
         """Return the families on at most so many of the observations that count for each variable, evenly spread."""
         rows = np.zeros((len(self), self.n_observations), dtype=bool)
         for node in range(len(self)):
-            counted = np.arange(self.n_observations) if self.rows is None else np.flatnonzero(self.rows[node])
+            counted = np.arange(self.n_observations)[self.rows_of(node)]
             rows[node, counted[:: max(-(-counted.size // most), 1)]] = True
         return replace(self, rows=rows, sampled_from=self.whole)
 
@@ -107,6 +111,11 @@ class Families:
         """Return how many observations count for each variable, each as often as its weight says, shape (N,)."""
         each = np.ones(self.n_observations) if self.weights is None else self.weights
         return np.full(len(self), each.sum()) if self.rows is None else self.rows @ each
+
+    @property
+    def fitted_by_least_squares(self) -> list[bool]:
+        """Which variables are effects that a linear model can have, N of them."""
+        return [response.least_squares is not None for response in self.responses]
 
     def share(self) -> Floats:
         """Return the share of the observations that count for each variable in the whole table, shape (N,)."""
@@ -152,7 +161,7 @@ class Families:
         """Return the nats to pay for the edges of a family."""
         return float(self.edge_penalty[list(family[1]), family[0]].sum())
 
-    def codes_of(self, variable: int, node: int | None = None) -> Integers | None:
+    def codes_of(self, variable: int, node: int) -> Integers | None:
         """Return the labels or levels of a variable, at the observations that count for a node; None of a number."""
         codes = self.responses[variable].codes
-        return codes if self.rows is None or node is None or codes is None else codes[self.rows[node]]
+        return None if codes is None else codes[self.rows_of(node)]

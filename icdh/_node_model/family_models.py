@@ -6,22 +6,21 @@ of edges; it subtracts what the distribution of the noise gains.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from icdh._node_model._kernels import VARIANCE_FLOOR
-from icdh._node_model.additive import AdditiveModels
+from icdh._node_model.additive import AdditiveModels, AdditivePredictor
 from icdh._node_model.design_effects import DesignEffects
-from icdh._node_model.evidence import Layers, NodeFit, at_fixed_point, fit_node, odds_without_parents
+from icdh._node_model.evidence import COLD, NodeFit, Start, at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.families import Families, Family
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
-from icdh._node_model.gaussian import LinearFit, fit_linear
-from icdh._node_model.network import network_outputs, node_outputs, with_twice_the_units
-from icdh._node_model.noise import cost_of, noise_gain
+from icdh._node_model.gaussian import GaussianLaw, LinearFit, fit_linear
+from icdh._node_model.law import Law
+from icdh._node_model.network import FamilyPredictor, NodeNetwork, network_outputs, node_outputs, with_twice_the_units
+from icdh._node_model.noise import cost_of, fit_noise, noise_gain
 from icdh._utils.arrays import Floats
 
-SEARCH_TOLERANCE = 0.3  # nats, of fits while a search compares families
 TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in proportion
 OPTIMISM = 1.5  # the gain of a further parent hardly exceeds this multiple of its estimate
 LEAST_COST = 0.25  # of its second-order estimate, which the cost of a parent's loss hardly falls below
@@ -31,40 +30,9 @@ RESOLVED_VARIANCE = 10.0 * VARIANCE_FLOOR  # a variance below it is mostly the f
 LEAST_UNRESOLVED = 0.01  # share of the observations of such a variance, from which noise has no verdict
 
 
-def tolerance_of(n_observations: int, tolerance: float = SEARCH_TOLERANCE) -> float:
+def tolerance_of(n_observations: int, tolerance: float = COLD.tol) -> float:
     """Return the nats within which fits end: of so many observations, given that of at most 10,000."""
     return tolerance * max(1.0, n_observations / TOLERANCE_OBSERVATIONS)
-
-
-class Start(NamedTuple):
-    """Where the fit of a family begins, and when it ends; see `icdh._node_model.evidence.fit_node`.
-
-    Attributes
-    ----------
-    theta : ndarray or None
-        Weights to start from; None for a cold start.
-    precision : ndarray or None
-        The precisions of the prior to start from.
-    seed : int or None
-        That of a cold start; if None, ``random_state`` of the families.
-    tol : float
-        Nats, for at most 10,000 observations.
-    precision_updates, max_steps : int
-        The most updates of the precisions, and steps.
-    layers : Layers or None
-        Which weights share a precision, and which are held at zero, if these are not those of the response's law.
-    """
-
-    theta: Floats | None = None
-    precision: Floats | None = None
-    seed: int | None = None
-    tol: float = SEARCH_TOLERANCE
-    precision_updates: int = 2
-    max_steps: int = 300
-    layers: Layers | None = None
-
-
-COLD = Start()
 
 
 class FamilyModels:
@@ -98,22 +66,14 @@ class FamilyModels:
         return 1.0 if self.design_effects is None else self.design_effects.largest()
 
     def fit(self, family: Family, hidden_units: int, start: Start = COLD) -> NodeFit:
-        """Return a fit of a family, the node and its parents, with so many hidden units."""
+        """Return a fit of a family, the node and its parents, with so many hidden units.
+
+        Tolerance and seed of the start are those for at most 10,000 observations, and for families of seed zero.
+        """
         x, response = self.families.data(family)
-        return fit_node(
-            x,
-            response,
-            hidden_units=hidden_units,
-            prior_precision=self.families.prior_precision,
-            random_state=self.families.random_state if start.seed is None else start.seed,
-            start=start.theta,
-            precision=start.precision,
-            max_steps=start.max_steps,
-            tol=tolerance_of(x.shape[1], start.tol),
-            precision_updates=start.precision_updates,
-            weight=self._weight(family),
-            layers=start.layers,
-        )
+        start = start._replace(tol=tolerance_of(x.shape[1], start.tol), seed=start.seed + self.families.random_state)
+        prior, weight = self.families.prior_precision, self._weight(family)
+        return fit_node(x, response, hidden_units, start, prior_precision=prior, weight=weight)
 
     def fit_twice_the_units(self, family: Family, fit: NodeFit) -> NodeFit:
         """Return a fit with twice the hidden units, from weights that compute nearly the same."""
@@ -229,6 +189,39 @@ class FamilyModels:
         groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
         return max(whole, sum(noise_gain([sample[rows] for sample in residuals], "auto")[0] for rows in groups))
 
+    def predictor(self, family: Family, model: str, fit: NodeFit) -> FamilyPredictor:
+        """Return a model of a family as what a fitted model keeps.
+
+        Parameters
+        ----------
+        family : tuple
+            The node and its parents.
+        model : {"network", "linear", "additive"}
+            The model.
+        fit : NodeFit
+            The fit of the network.
+        """
+        parents = np.array(family[1], dtype=int)
+        if model == "additive":
+            return self.additive.predictor(family)
+        if model == "linear":
+            x, effect = self.families.with_numbers(family)
+            return AdditivePredictor.linear(parents, self.families.widths[parents], fit_linear(x, effect), x)
+        return NodeNetwork(parents, self.families.widths[parents], fit.theta, fit.hidden_units)
+
+    def law(self, family: Family, predictor: FamilyPredictor, noise: str) -> Law:
+        """Return the law of the effect of a family, given its outputs, with the noise that residuals ask for."""
+        x, response = self.families.data(family)
+        if response.density is None:
+            return response.law
+        numbers = response.density.numbers
+        mean, scale = GaussianLaw().location_and_scale(predictor.outputs(response.density.of(x), response.law))
+        residuals = (numbers.samples[0] - mean) / scale
+        chosen = noise_gain([residuals], noise, numbers.weights)[1]
+        if noise == "auto" and chosen != "gaussian":
+            chosen = "free"  # relative to Student's t, it is likelier than that by held-out rows, and no worse
+        return response.law.with_noise(fit_noise(residuals, chosen, numbers.weights))
+
     def gain_estimates(self, family: Family, fit: NodeFit) -> Floats:
         """Return, for each variable, an optimistic estimate of the fall of the score if it is added or removed.
 
@@ -254,9 +247,7 @@ class FamilyModels:
             return estimates
         hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
         single = np.flatnonzero(families.widths == 1)
-        candidates = families.causes[families.inputs_of(single.tolist())]
-        if families.rows is not None:
-            candidates = candidates[:, families.rows[node]]
+        candidates = families.causes[families.inputs_of(single.tolist())][:, families.rows_of(node)]
         penalties = families.edge_penalty[:, node]
         gains = gain_estimates(candidates, x, hidden, scores, response.weights)
         estimates[single] = OPTIMISM * gains - penalties[single]

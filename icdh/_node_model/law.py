@@ -39,8 +39,6 @@ class Law(ABC):
         Whether its values are numbers.
     value : str
         What one of its values is called.
-    whole : bool
-        Whether its values are whole numbers in the units of the data.
     spread : int or None
         Which output is the spread of a number: its log-variance or the like; None if there is none.
     """
@@ -49,7 +47,6 @@ class Law(ABC):
     has_mean: ClassVar[bool]
     value: ClassVar[str]
     spread: ClassVar[int | None] = None
-    whole: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -107,12 +104,13 @@ class Law(ABC):
         """Return the law under another distribution of the noise, if values have a density."""
         return self
 
-    @abstractmethod
     def standardised(self, observed: Floats, outputs: Floats) -> Floats:
         """Return residuals of mean 0 and variance 1 if the model holds, shape (M,).
 
         Of labels the surprise -log P is standardised: minus its mean, over its standard deviation.
         """
+        mean, scale = self.mean_and_scale(outputs)
+        return (observed - mean) / scale
 
     @abstractmethod
     def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
@@ -128,6 +126,10 @@ class Law(ABC):
     @abstractmethod
     def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
         """Yield what contradicts itself, or the labels and levels that a model has for the variable."""
+
+    def rounded(self, values: Floats) -> Floats:
+        """Return the values nearest to these, in the units of the data, that the variable takes; shape (M,)."""
+        return values
 
     def with_levels(self, levels: Floats) -> "Law":
         """Return the law of a variable whose values are known to more digits: the nearest of these, in their order."""
@@ -264,11 +266,33 @@ class ConstantLaw(NormalLaw):
         return np.zeros(observed.size)
 
 
-class DiscreteLaw(Law):
-    """A variable of K values, each with a probability; noise is uniform, and chooses one of them.
+class ProbabilityLaw(Law):
+    """A variable each value of which has a probability; noise is uniform, and chooses one of them.
 
     A value does not determine its noise.
     """
+
+    @abstractmethod
+    def distribution(self, observed: Floats, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return the distribution function below observed values, and at them, each of shape (M,)."""
+
+    def has_density(self, observed: Floats) -> Mask:
+        """Return that no value has a density."""
+        return np.zeros(observed.size, dtype=bool)
+
+    def noise(self, observed: Floats, outputs: Floats) -> None:
+        """Return None: values do not determine their noise."""
+        return None
+
+    def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
+        """Return places drawn evenly between the distribution function below observed values and at them."""
+        below, up_to = self.distribution(observed, outputs)
+        shares: Floats = below + (up_to - below) * rng.random(observed.size)
+        return shares
+
+
+class DiscreteLaw(ProbabilityLaw):
+    """A variable of K values."""
 
     @property
     @abstractmethod
@@ -297,27 +321,17 @@ class DiscreteLaw(Law):
             raise ValueError("a label that no row of the fit held has no probability; leave out the rows that hold it")
         return log_p[places, np.arange(observed.size)]
 
-    def has_density(self, observed: Floats) -> Mask:
-        """Return that no value has a density."""
-        return np.zeros(observed.size, dtype=bool)
-
     def draw(self, outputs: Floats, noise: Floats) -> Floats:
         """Return values whose cumulative probabilities hold the noise between them."""
         shares = np.cumsum(np.exp(self.log_probabilities(outputs)), axis=0)
         return self.values((shares[:-1] <= noise).sum(axis=0))
 
-    def noise(self, observed: Floats, outputs: Floats) -> None:
-        """Return None: values do not determine their noise."""
-        return None
-
-    def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
-        """Return places drawn evenly between the distribution function below observed values and at them."""
+    def distribution(self, observed: Floats, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return the distribution function below observed values, and at them."""
         probabilities, places = np.exp(self.log_probabilities(outputs)), self.places(observed)
         up_to = np.vstack([np.zeros(places.size), np.cumsum(probabilities, axis=0)])
         at = np.arange(places.size)
-        low, high = up_to[places, at], up_to[places + 1, at]
-        shares: Floats = low + (high - low) * rng.random(places.size)
-        return shares
+        return up_to[places, at], up_to[places + 1, at]
 
 
 class Predictor(Protocol):

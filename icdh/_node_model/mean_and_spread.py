@@ -16,9 +16,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from icdh._node_model.evidence import Layers, NodeFit
+from icdh._node_model.evidence import Layers, NodeFit, Start
 from icdh._node_model.families import Family
-from icdh._node_model.family_models import FamilyModels, Start
+from icdh._node_model.family_models import FamilyModels
 from icdh._node_model.response import Response
 from icdh._node_model.score import FamilyScore
 from icdh._utils.arrays import Floats, Integers

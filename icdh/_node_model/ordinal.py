@@ -98,11 +98,6 @@ class LevelLaw(DiscreteLaw):
         variance = (p * np.square(self.levels[:, np.newaxis] - mean)).sum(axis=0)
         return mean, np.sqrt(np.maximum(variance, 1e-40))  # zero where one level has all probability
 
-    def standardised(self, observed: Floats, outputs: Floats) -> Floats:
-        """Return residuals of mean 0 and variance 1."""
-        mean, scale = self.mean_and_scale(outputs)
-        return (observed - mean) / scale
-
     def turned(self) -> "LevelLaw":
         """Return the law of minus the variable."""
         return LevelLaw(*(np.ascontiguousarray(-part[::-1]) for part in (self.levels, self.cuts)))

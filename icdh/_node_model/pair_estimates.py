@@ -98,7 +98,7 @@ def misfit(families: Families, family: Family, fit: NodeFit) -> float:
     """
     if not family[1]:
         return 0.0
-    counted = slice(None) if families.rows is None else families.rows[family[0]]
+    counted = families.rows_of(family[0])
     causes = [families.causes[families.inputs_of([own])][:, counted] for own in family[1]]
     rest, weights = _unexplained(families, family, fit)[:, counted], families.row_weights(family[0])
     return _nats_of_functions(rest, causes, MISFIT_FUNCTIONS, weights)
@@ -151,7 +151,7 @@ def _unexplained(families: Families, family: Family, fit: NodeFit, alone: Floats
     """
     x, response = families.data(family)
     hidden, scores = response.standardised_scores(x, fit.theta, fit.hidden_units)
-    rows = slice(None) if families.rows is None else families.rows[family[0]]
+    rows = families.rows_of(family[0])
     single = [] if alone is None else [alone.reshape(-1, families.n_observations)[:, rows]]
     roots = roots_of(response.weights)
     explained = orthonormal(orthonormal(times(roots, np.vstack([np.ones((1, x.shape[1])), hidden, x, *single]))))

@@ -159,11 +159,6 @@ class PointMassLaw(Law):
         """Return the law of masses that are known to more digits."""
         return replace(self, masses=levels[np.argmin(np.abs(levels - self.masses[:, np.newaxis]), axis=1)])
 
-    def standardised(self, observed: Floats, outputs: Floats) -> Floats:
-        """Return residuals of mean 0 and variance 1."""
-        mean, scale = self.mean_and_scale(outputs)
-        return (observed - mean) / scale
-
     def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
         """Return the distribution function at observed values, at masses a place drawn below it."""
         p, parts, shares = np.exp(self.log_parts(outputs)), self._parts(observed), rng.random(observed.size)

@@ -24,12 +24,12 @@ from typing import TypeVar
 import numpy as np
 
 from icdh._node_model import NOISE_DISTRIBUTIONS
-from icdh._node_model.evidence import NodeFit
+from icdh._node_model.evidence import COLD, NodeFit, Start
 from icdh._node_model.families import Families, Family
-from icdh._node_model.family_models import COLD, OPTIMISM, FamilyModels, Start
+from icdh._node_model.family_models import OPTIMISM, FamilyModels
 from icdh._node_model.noise import LEAST, MOST
 from icdh._node_model.pair_estimates import Pair, misfit, pair_gains
-from icdh._node_model.screening import LinearGains
+from icdh._node_model.screening import LinearGains, TableGains
 from icdh._utils.arrays import Floats
 from icdh._utils.clock import Clock
 from icdh._utils.parallel import map_on_threads
@@ -39,6 +39,7 @@ SLOW_OBSERVATIONS = 20_000  # of more of them a single fit may take seconds
 FINE_TOLERANCE = 0.001  # nats, of polish
 GROWTH_GAIN = 5.0  # nats that twice the hidden units must gain
 FEW_DIFFERENCES = 2  # parents that only one of two similar families has
+LINEAR_SHARE = 0.5  # of the effects, from which linear models have a search of their own
 FAILED = 20.0  # nats that residuals of a fit tell of its own parents, above which the fit has failed
 Result = TypeVar("Result")
 Key = tuple[Family, int]  # a family, and the hidden units of its node
@@ -336,6 +337,20 @@ class FamilyScore:
                     of_fit_before.pop((self._key(family), noise), None)
             self.memory.scores[self._key(family), self.noise] = score
 
+    def closed_form_gains(self, graph: Sequence[tuple[int, ...]]) -> LinearGains | TableGains | None:
+        """Return gains of tables if all variables have labels, of linear models if most effects of a graph are linear.
+
+        None if neither is so, or if rows depend on one another: both count every row.
+        """
+        families = self.families
+        if families.related is not None:
+            return None
+        if all(response.codes is not None for response in families.responses):
+            return TableGains(families)
+        linear = [self.model_of(family) == "linear" for family in enumerate(graph) if family[1]]
+        is_linear = all(families.fitted_by_least_squares) and np.mean(linear or 0) > LINEAR_SHARE
+        return self.linear_gains if is_linear else None
+
     def gain_estimates(self, family: Family) -> Floats:
         """Return estimates of the gain of every change of a family's parents, by whichever model gains more."""
         key = self._key(family), self.noise
@@ -464,7 +479,7 @@ class FamilyScore:
         """Return fits from further cold starts, and the best of all fits at a finer tolerance; each with its score."""
         # Once families choose their noise, a cold start that lost to a better Gaussian fit may win.
         first = 0 if self.noise == "auto" else 1
-        fits = [self.fit(family, Start(seed=self.families.random_state + k)) for k in range(first, n_starts)]
+        fits = [self.fit(family, Start(seed=k)) for k in range(first, n_starts)]
         scored = [(fit, self.score_by(family, fit)) for fit in fits]
         best, _ = min([(self.fit_of(family), self.network_score_of(family)), *scored], key=lambda pair: pair[1])
         if not best.succeeded:

@@ -124,9 +124,7 @@ class TableGains:
 
     def _cost(self, node: int, labels: Integers, count: int, possible: float) -> float:
         size, codes = self.sizes[node], self.codes[node]
-        cells = labels * size + codes
-        if self.families.rows is not None:
-            cells = cells[self.families.rows[node]]
+        cells = (labels * size + codes)[self.families.rows_of(node)]
         counts = np.bincount(cells, self.families.row_weights(node), minlength=count * size).reshape(count, size)
         groups = counts.sum(axis=1)
         seen = groups > 0
@@ -252,7 +250,7 @@ class LinearGains:
     def _moments_of(self, node: int) -> Moments:
         if node not in self._moments:
             families, response = self.families, self.families.with_numbers((node, ()))[1]
-            x = families.causes if families.rows is None else families.causes[:, families.rows[node]]
+            x = families.causes[:, families.rows_of(node)]
             n, weights = response.n_counted, response.weights
             values, shared = response.centre - mean_of(response.centre, weights), self._shared
             if families.rows is not None or shared is None:  # threads may ask for several nodes at once

@@ -118,7 +118,6 @@ def _edges(
     model: StructuralModel, rows: Floats, records: list[EdgeCheck], columns: list[Column]
 ) -> list[dict[str, object]]:
     """Return the edges, each with its row of the list and its curve."""
-    labels = {n for n, conditional in enumerate(model.conditionals) if not conditional.law.has_mean}
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], 300)).astype(int)]
     unit = "nats" if weight_unit(model) == "nats" else "(weight)"
     edges: list[dict[str, object]] = []
@@ -133,7 +132,7 @@ def _edges(
                 "drawn": f"edge {i} {j}",
                 "says": f"{record.cause} → {record.effect}: {columns[0].cells[k]} {unit}{chance}",
                 "cells": [(column.cells[k], bool(warns.get(column.heading))) for column in columns],
-                "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & labels else "",
+                "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & model.nominal else "",
             }
         )
     return edges
@@ -184,7 +183,7 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
         ("No common cause of two variables is missing.", hidden, False),
         ("Residuals are independent of all that a variable does not cause.", residuals, rejected),
     ]
-    if any(conditional.law.has_mean for conditional in model.conditionals):
+    if len(model.nominal) < len(model.names):
         shape = "The noise has the density that the residuals ask for." if estimated else "The noise is Gaussian."
         rows.append((shape, noise, bool(odd)))
     if table is not None:

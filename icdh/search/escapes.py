@@ -204,7 +204,6 @@ def greedy_search(
     max_parents: int = 8,
     callback: Callable[[Move], None] | None = None,
     start: SearchResult | None = None,
-    escapes: bool = False,
     other_start: Callable[[Graph], Graph | None] = lambda graph: None,
     start_of_noise: Callable[[Graph], Graph | None] = lambda graph: None,
 ) -> SearchResult:
@@ -222,9 +221,7 @@ def greedy_search(
         Called with every move of the first climb, with every tried move of an escape (its ``kept`` is False), and with
         the moves of every accepted escape. It may raise KeyboardInterrupt to end the search.
     start : SearchResult, optional
-        The result of a search by other scores. The climb goes on from there.
-    escapes : bool
-        Whether the search tries to escape after a ``start``, too. Without one it always does.
+        The result of a search by other scores. The climb goes on from there, and no escape is tried.
     other_start : callable
         Returns, given the end of the first climb, a graph to climb from, too; None if there is none.
     start_of_noise : callable
@@ -246,7 +243,7 @@ def greedy_search(
         search.climb(search.graph)
         if start is None and (other := other_start(search.graph)) is not None:
             search.climb_from(other)
-        if start is None or escapes:
+        if start is None:
             search.escape()
         graph, moves = search.graph, list(search.moves)
         score = climber.total(graph)

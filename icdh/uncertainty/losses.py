@@ -20,7 +20,7 @@ from itertools import chain
 
 import numpy as np
 
-from icdh._estimators.graph_search import LearnedGraph, cheap_gains
+from icdh._estimators.graph_search import LearnedGraph
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.structural import StructuralModel
 from icdh._node_model.mean_and_spread import mean_and_spread_losses
@@ -97,7 +97,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
             loss[order[i], order[j]] = math.inf
     edges = [edge for edge in edges if not settled[edge]]
     with suppress(OutOfTime), single_blas_thread():
-        gains, factor = cheap_gains(scores, found.graph), _dependence_factor(found)
+        gains, factor = scores.closed_form_gains(found.graph), _dependence_factor(found)
         if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= 12:
             others = len(found.graph) - 1  # all graphs of families of at most four causes
             families = weigh_families(gains.scores, found.graph, rules, n_candidates=others, max_parents=4)
@@ -265,7 +265,7 @@ class _HiddenCauses:
 
     def __init__(self, scores: FamilyScore, graph: Graph, required: Mask, clock: Clock):
         self.graph, self.required = graph, required
-        continuous = [response.least_squares is not None for response in scores.families.responses]
+        continuous = scores.families.fitted_by_least_squares
         self.edges = [
             (i, j)
             for j, parents in enumerate(graph)
@@ -312,10 +312,10 @@ class _HiddenCauses:
 
 def _innovation(scores: FamilyScore, family: Family) -> Floats:
     """Return the standardised residual of a family, zero where observations do not count."""
-    values, rows = np.zeros(scores.families.n_observations), scores.families.rows
+    values = np.zeros(scores.families.n_observations)
     is_linear = scores.model_of(family) == "linear"
     residual = scores.models.linear_residual(family) if is_linear else scores.residuals(family)
     residual = residual / max(float(residual.std()), np.finfo(float).tiny)
     residual = normal_scores(residual) if is_heavy_tailed(residual) else residual
-    values[slice(None) if rows is None else rows[family[0]]] = residual
+    values[scores.families.rows_of(family[0])] = residual
     return values

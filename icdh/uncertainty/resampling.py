@@ -192,8 +192,8 @@ def bootstrap(
     Number(1, integer=True).check("n_resamples", n_resamples)
     check_callback(callback)
     n_jobs = n_workers(n_jobs)
-    rows = interventions, groups, sequence, sample_weight, weights
-    fits = _Fits(estimator, X, *rows, sampling, random_state, max_seconds)
+    rows = _Rows(interventions, groups, sequence, sample_weight, weights)
+    fits = _Fits(estimator, X, rows, sampling, random_state, max_seconds)
     store = Checkpoint(checkpoint, fits.fingerprint())
     resamples = {}
     for resample in _resamples(store, fits, n_resamples, n_jobs):
@@ -266,10 +266,20 @@ def refits(
     True
     """
     Number(1, integer=True).check("n_resamples", n_resamples)
-    rows = interventions, groups, sequence, sample_weight, weights
-    fits = _Fits(estimator, X, *rows, sampling, random_state)
+    rows = _Rows(interventions, groups, sequence, sample_weight, weights)
+    fits = _Fits(estimator, X, rows, sampling, random_state)
     fits.look_at_the_whole_table()
     return list(in_parallel(fits.model, range(n_resamples), n_workers(n_jobs)))
+
+
+class _Rows(NamedTuple):
+    """What is known of rows, as ``fit`` takes it."""
+
+    interventions: ArrayLike | Interventions | None
+    groups: Groups
+    sequence: bool
+    sample_weight: ArrayLike | None
+    weights: str
 
 
 class _Fits:
@@ -279,11 +289,7 @@ class _Fits:
         self,
         estimator: CausalGraphEstimator,
         X: TableLike,
-        interventions: ArrayLike | Interventions | None,
-        groups: Groups,
-        sequence: bool,
-        sample_weight: ArrayLike | None,
-        weights: str,
+        rows: "_Rows",
         sampling: str,
         random_state: int,
         max_seconds: float | None = None,
@@ -294,17 +300,17 @@ class _Fits:
         Choice(SAMPLINGS).check("sampling", sampling)
         Number(0, integer=True).check("random_state", random_state)
         Number(0, above=True, optional=True).check("max_seconds", max_seconds)
-        check_same_rows(X, interventions, "interventions")
-        check_same_rows(X, sample_weight, "sample_weight")
+        check_same_rows(X, rows.interventions, "interventions")
+        check_same_rows(X, rows.sample_weight, "sample_weight")
         about = estimator.model_.about if hasattr(estimator, "model_") else {}
-        if about.get("weights") and sample_weight is None:
+        if about.get("weights") and rows.sample_weight is None:
             raise ArgumentValueError("sample_weight", "is what the estimator was fitted with; pass it here, too")
         self.clock, self.sampling, self.random_state = Clock(max_seconds), sampling, random_state
-        whole = estimator.related_table(X, groups, sequence), interventions, sample_weight, weights
+        whole = estimator.related_table(X, rows.groups, rows.sequence)
         quiet = {**estimator.get_params(), "callback": None, "verbose": False, "n_jobs": 1}
         self.estimator = type(estimator)(**quiet)
         with collected_warnings():  # they would repeat those of the whole table
-            self.table, done = with_weights(*whole)
+            self.table, done = with_weights(whole, rows.interventions, rows.sample_weight, rows.weights)
             self.design = Design.of(done, self.table)  # every fit takes it as interventions
 
     def fingerprint(self) -> str:

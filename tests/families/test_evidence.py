@@ -19,6 +19,7 @@ from support.families import (
     node_gradient,
     node_outputs,
 )
+from support.families import fit_node as fit_of_rows
 from support.utils import negentropy
 
 UNITS = 3
@@ -26,7 +27,7 @@ LAYERS = (slice(0, 2 * UNITS), slice(2 * UNITS + 1, 3 * UNITS + 1), slice(3 * UN
 
 
 def fit_node(x, y, **options):
-    return evidence.fit_node(np.ascontiguousarray(x.T), y, **options)
+    return fit_of_rows(np.ascontiguousarray(x.T), y, **options)
 
 
 def predict_node(theta, x, units=5):
@@ -314,7 +315,7 @@ def test_a_family_is_polished_once_and_others_stay(monkeypatch):
     scores([(0, (1,)), (0, ())])
     scores.polish([(0, (1,)), (0, ())])
     scores.polish([(0, (1,))])
-    assert [options["random_state"] for _, options in fits] == [0, 0, 1, 2, 0]
+    assert [start.seed for (*_, start), _ in fits] == [0, 0, 1, 2, 0]
 
 
 def test_a_warm_start_is_the_best_smaller_fit_wherever_the_new_parent_stands(monkeypatch):
@@ -327,13 +328,13 @@ def test_a_warm_start_is_the_best_smaller_fit_wherever_the_new_parent_stands(mon
         scores = evidence_of(Z)
         scores(smaller)
         scores([(0, parents)])
-        (x, _), options = next(fit for fit in fits[::-1] if len(fit[0][0]) == len(parents))
+        x, *_, start = next(given for given, _ in fits[::-1] if len(given[0]) == len(parents))
         np.testing.assert_array_equal(x, Z[:, list(parents)].T)
         best = min(smaller, key=lambda family: scores.fit_of(family).evidence)
         known = predict_node(scores.fit_of(best).theta, Z[:, list(best[1])], 3)
-        np.testing.assert_allclose(predict_node(options["start"], x.T, 3), known, rtol=1e-12, atol=1e-14)
-        np.testing.assert_array_equal(options["precision"], scores.fit_of(best).precision)
-    assert fits[0][1].get("precision") is None
+        np.testing.assert_allclose(predict_node(start.theta, x.T, 3), known, rtol=1e-12, atol=1e-14)
+        np.testing.assert_array_equal(start.precision, scores.fit_of(best).precision)
+    assert fits[0][0][3].precision is None
 
 
 def test_edges_cost_their_penalty_and_free_noise_earns_its_negentropy():

@@ -174,7 +174,7 @@ def test_no_fit_starts_where_a_failed_one_ended(monkeypatch):
     monkeypatch.setattr(gaussian, "node_fit", honest)
     fits = recorded(monkeypatch, family_models, "fit_node")
     scores([(2, (0, 1))])
-    assert [options["start"] for _, options in fits] == [None]
+    assert [start.theta for (*_, start), _ in fits] == [None]
 
 
 def test_a_family_whose_first_fit_failed_takes_the_first_that_does_not(monkeypatch):

@@ -79,11 +79,11 @@ def test_units_grow_where_the_evidence_asks_for_them_and_what_was_enough_is_not_
     assert not scores.grow(GRAPH)
     assert fits == []
     scores([(0, (1, 2)), (0, (2,)), (2, (1,))])
-    assert [options["hidden_units"] for _, options in fits] == [8, 8, 2]
+    assert [units for (_, _, units, _), _ in fits] == [8, 8, 2]
     fits.clear()  # of nodes that have grown no further cold starts are tried
     for family in GRAPH[::2]:
         scores.polish([family])
-    assert [options["start"] is None for _, options in fits] == [False, True, False]
+    assert [start.theta is None for (*_, start), _ in fits] == [False, True, False]
 
 
 def test_what_was_known_with_fewer_units_or_of_gaussian_noise_is_forgotten(monkeypatch):
@@ -110,8 +110,8 @@ def test_large_families_get_their_further_starts_where_the_search_ends(monkeypat
     before, fits = scores(GRAPH), later_fits(monkeypatch)
     for _ in range(2):
         assert not scores.choose_noise(GRAPH)
-        cold = [options for _, options in fits if options["start"] is None]
-        assert [(own["hidden_units"], own["random_state"]) for own in cold] == [(8, 1), (8, 2)]
+        cold = [(units, start.seed) for (_, _, units, start), _ in fits if start.theta is None]
+        assert cold == [(8, 1), (8, 2)]
     assert scores(GRAPH)[0] <= before[0]
     assert scores(GRAPH)[1:] == before[1:]
 
@@ -157,7 +157,7 @@ def test_families_of_a_node_that_has_grown_begin_where_its_fit_is(monkeypatch):
     units, theta = scores.units[0], scores.fit_of(family).theta
     fits = later_fits(monkeypatch)
     scores([(0, (1, 2, 3)), (0, (1,)), (0, (3,))])
-    starts = {x.tobytes(): options["start"] for (x, _), options in fits}
+    starts = {x.tobytes(): start.theta for (x, _, _, start), _ in fits}
     more, known = node_outputs(starts[values[[1, 2, 3]].tobytes()], values[[1, 2, 3]], units), values[[1, 3]]
     np.testing.assert_allclose(more, node_outputs(theta, known, units), rtol=1e-12, atol=1e-14)
     for parent, weights in ((1, slice(units, 2 * units)), (3, slice(units))):

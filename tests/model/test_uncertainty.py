@@ -26,7 +26,7 @@ from icdh.knowledge import EdgeRules
 from icdh.uncertainty import direction_loss
 from icdh.uncertainty.ensemble import GraphEnsemble
 from icdh.uncertainty.posterior import draw_posterior
-from icdh.uncertainty.resampling import _Fits
+from icdh.uncertainty.resampling import _Fits, _Rows
 
 ROOT = Path(__file__).parent.parent.parent
 N = 4
@@ -256,8 +256,8 @@ def test_a_sum_that_rounding_leaves_too_small_draws_no_impossible_order():
 
 @pytest.mark.parametrize(("sampling", "drawn"), [("bootstrap", 10), ("subsample", 5)])
 def test_a_group_that_is_drawn_twice_is_two_groups(table, sampling, drawn):
-    rows = None, np.repeat(np.arange(10), 3), False, None, "sampling"
-    fits = _Fits(HNMSearch(), table[:30], *rows, sampling, random_state=0)
+    rows = _Rows(None, np.repeat(np.arange(10), 3), False, None, "sampling")
+    fits = _Fits(HNMSearch(), table[:30], rows, sampling, random_state=0)
     assert np.unique(fits._drawn(0)[0].related.units).size == drawn
 
 

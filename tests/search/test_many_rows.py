@@ -64,7 +64,7 @@ def test_cold_starts_are_tried_on_few_rows_alone(data, fits):
     scores = continued(evidence_of(data.X, n_restarts=3))
     scores.subsample.polish([(1, (0,))])
     scores([(1, (0,))])
-    kinds = Counter((x.shape[1], options["start"] is None) for (x, _), options in fits)
+    kinds = Counter((x.shape[1], start.theta is None) for (x, _, _, start), _ in fits)
     assert [kinds[own] for own in ((300, True), (1500, True), (1500, False))] == [3, 0, 1]
 
 
@@ -100,7 +100,7 @@ def test_a_search_of_more_than_twice_as_many_rows_begins_on_few_and_ends_on_all(
 ):
     monkeypatch.setattr(graph_search, "SIZES", replace(graph_search.SIZES, first_rows=few_rows))
     model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X)
-    assert {x.shape[1] for (x, _), _ in fits} == sizes
+    assert {x.shape[1] for (x, *_), _ in fits} == sizes
     found = model.found_graph()
     assert found.whole is None
     assert (found.scores.families.counts() == 1500).all()
@@ -119,7 +119,7 @@ def test_a_search_goes_on_from_what_another_found(data):
 def test_graphs_are_compared_on_few_rows_and_the_model_is_of_all(data, units, fits):
     options = {"noise_distribution": "gaussian", "column_transform": "none"}
     model = HNMSearch(**options, hidden_units=units).fit(data.X)
-    scores, rows = model.found_graph().scores, [x.shape[1] for (x, _), _ in fits]
+    scores, rows = model.found_graph().scores, [x.shape[1] for (x, *_), _ in fits]
     levels = scores.families, scores.families.whole
     assert [int(level.counts()[0]) for level in levels] == [500, 1500]
     assert levels[0].share() == pytest.approx(np.full(5, 1 / 3))

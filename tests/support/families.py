@@ -1,5 +1,7 @@
 """The private names of the families of a graph that tests use, so that a move inside the package edits one file."""
 
+import numpy as np
+
 from icdh._node_model import (
     _descent_kernels,
     _kernels,
@@ -16,11 +18,11 @@ from icdh._node_model._linear_kernels import LEAST_VARIANCE
 from icdh._node_model._outputs_kernels import _fill_between, fill_dispersion_information, ordinal_terms
 from icdh._node_model.additive import CHOICE_COST, SMOOTH_COST, SPLINES, AdditiveModels, AdditivePredictor, Splines
 from icdh._node_model.categorical import CategoricalResponse, LabelLaw, counted
-from icdh._node_model.columns import columns_of
+from icdh._node_model.columns import Column, Columns
 from icdh._node_model.count import CountLaw, CountResponse
-from icdh._node_model.evidence import at_fixed_point, fit_node, odds_without_parents
+from icdh._node_model.evidence import SEARCH_TOLERANCE, Start, at_fixed_point, odds_without_parents
 from icdh._node_model.families import Families
-from icdh._node_model.family_models import OPTIMISM, SEARCH_TOLERANCE, FamilyModels, Start
+from icdh._node_model.family_models import OPTIMISM, FamilyModels
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import LEAST_ROWS, GaussianLaw, GaussianResponse, fit_linear
 from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
@@ -54,3 +56,28 @@ from icdh._node_model.screening import (
     lingam_order,
 )
 from icdh._utils.weighted import NONE
+
+
+def fit_node(x, y, *, hidden_units=5, start=None, precision=None, random_state=0, **options):
+    """The fit of a node model; options of its start and of the fit together."""
+    of_start = {name: options.pop(name) for name in ("precision_updates", "max_steps") if name in options}
+    start = Start(start, precision, random_state, options.pop("tol", 1e-2), **of_start)
+    return evidence.fit_node(x, y, hidden_units, start, **options)
+
+
+def columns_of(values, kinds, transform="none", *, n_categories=None, masses=None, weights=None):
+    """Columns as causes and responses, by default without point masses."""
+    return Columns.of(
+        [
+            Column(
+                kind,
+                column,
+                int(column.max()) + 1 if n_categories is None else n_categories[k],
+                masses[k] if masses else (),
+                transform,
+                np.random.default_rng([0, k]),
+                weights=weights,
+            )
+            for k, (column, kind) in enumerate(zip(values, kinds, strict=True))
+        ]
+    )

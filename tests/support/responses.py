@@ -67,13 +67,14 @@ class Subject:
         """A structural model of two causes, and the response as the effect of a network."""
         network = NodeNetwork(np.arange(2), np.ones(2, dtype=np.int64), rng.normal(size=self.law.n_weights(2, 3)), 3)
         labels = {} if self.law.has_mean else {2: Categories(tuple("abcdefgh"[: len(self.support)]))}
+        has_levels = not labels and self.response.codes is not None
         columns = ModelColumns(
             names=["x0", "x1", "y"],
             named=True,
             scaling=Scaling(np.zeros(3), np.ones(3)),
             centre=np.zeros(3),
             categories=labels,
-            levels={} if labels or self.dense or self.law.whole else {2: np.array(self.support, dtype=float)},
+            levels={2: np.array(self.support, dtype=float)} if has_levels else {},
         )
         graph = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
         return StructuralModel(columns, graph, [CONSTANT, CONSTANT, Conditional(network, self.law)])
