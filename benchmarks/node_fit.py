@@ -62,7 +62,7 @@ def compare(x, y):
     penalty = np.full(fit.theta.size, PRECISION)
     penalty[[(p + 1) * UNITS, (p + 2) * UNITS + 1]] = 1e-8
     options = {"maxiter": 2000, "maxfun": 4000}
-    theta = cold_start(p, UNITS, 0)
+    theta = cold_start(p, UNITS, 0, UNITS * (p + 3) + 2)
     peer = minimize(objective_and_gradient, theta, (x, y, penalty), "L-BFGS-B", jac=True, options=options)
     end = time.perf_counter()
     return {"parents": p, "fisher_s": middle - start, "lbfgs_s": end - middle, "excess": peer.fun - fit.objective}

@@ -36,21 +36,9 @@ Predictor = TypeVar("Predictor", bound="FamilyPredictor")
 SPLIT = 0.3  # standard deviation of the step between the halves of a unit
 
 
-def n_weights(n_parents: int, hidden_units: int) -> int:
-    """Return the size of theta, m (p + 3) + 2."""
-    return hidden_units * (n_parents + 3) + 2
-
-
-def intercepts(n_parents: int, hidden_units: int) -> tuple[int, int]:
-    """Return the indices of b2 and b3 in theta."""
-    b2 = (n_parents + 1) * hidden_units
-    return b2, b2 + hidden_units + 1
-
-
-def cold_start(n_parents: int, hidden_units: int, random_state: int, size: int | None = None) -> Floats:
+def cold_start(n_parents: int, hidden_units: int, random_state: int, size: int) -> Floats:
     """Return weights with a random first layer and constant outputs (mean 0, variance 1), shape (size,)."""
-    theta = np.zeros(n_weights(n_parents, hidden_units) if size is None else size)
-    first_layer = (n_parents + 1) * hidden_units
+    theta, first_layer = np.zeros(size), (n_parents + 1) * hidden_units
     theta[:first_layer] = np.random.default_rng(random_state).normal(size=first_layer)
     return theta
 
@@ -61,10 +49,9 @@ def with_twice_the_units(theta: Floats, n_parents: int, hidden_units: int, rando
     Every unit becomes two with half its output weights. Their input weights are its own plus and minus a random step,
     so the outputs change in second order only, and the two units can diverge.
     """
-    b2, _ = intercepts(n_parents, hidden_units)
-    first = theta[:b2].reshape(n_parents + 1, hidden_units)
+    first = theta[: (n_parents + 1) * hidden_units].reshape(n_parents + 1, hidden_units)
     step = SPLIT * np.random.default_rng(random_state).standard_normal(first.shape)
-    outputs = theta[b2:].reshape(-1, hidden_units + 1)
+    outputs = theta[first.size :].reshape(-1, hidden_units + 1)
     halves = np.hstack([outputs[:, :1], outputs[:, 1:] / 2, outputs[:, 1:] / 2])
     return np.concatenate([np.hstack([first + step, first - step]).ravel(), halves.ravel()])
 

@@ -58,8 +58,8 @@ def best_last(tables: Floats, candidates: Integers, value: Floats, last: Integer
 
 
 @kernel()
-def sums_of_orders(tables: Floats, candidates: Integers, first: Floats, rest: Floats, given: Floats) -> None:
-    """Fill the sums over orders that posterior probabilities are made of, all as logarithms.
+def sums_of_orders(tables: Floats, candidates: Integers, first: Floats) -> None:
+    """Fill the logarithms of sums over orders.
 
     Parameters
     ----------
@@ -69,35 +69,15 @@ def sums_of_orders(tables: Floats, candidates: Integers, first: Floats, rest: Fl
         The candidates of every node.
     first : ndarray, shape (2^N,)
         Is filled, for every set, with the sum over its orders when it comes first.
-    rest : ndarray, shape (2^N,)
-        Is filled, for every set, with the sum over the orders of all other variables when the set has come first.
-    given : ndarray, shape (N, 2^K)
-        Is filled, for node n and set k, with the sum over all orders in which k is the set of candidates of n that
-        come before n, without the weight of n itself.
     """
-    n_variables, size = tables.shape[0], first.size
-    first[0] = rest[size - 1] = 0.0
-    for variables in range(1, size):
+    first[0] = 0.0
+    for variables in range(1, first.size):
         first[variables] = -math.inf
-        for n in range(n_variables):
+        for n in range(tables.shape[0]):
             if (variables >> n) & 1:
                 others = variables ^ (1 << n)
                 weight = first[others] + tables[n, before(candidates, n, others)]
                 first[variables] = log_add(first[variables], weight)
-    for variables in range(size - 2, -1, -1):
-        rest[variables] = -math.inf
-        for n in range(n_variables):
-            if not (variables >> n) & 1:
-                k = before(candidates, n, variables)
-                rest[variables] = log_add(rest[variables], tables[n, k] + rest[variables | (1 << n)])
-    for n in range(n_variables):
-        for k in range(given.shape[1]):
-            given[n, k] = -math.inf
-    for variables in range(size):
-        for n in range(n_variables):
-            if not (variables >> n) & 1:
-                k = before(candidates, n, variables)
-                given[n, k] = log_add(given[n, k], first[variables] + rest[variables | (1 << n)])
 
 
 @kernel()

@@ -210,49 +210,24 @@ def best_graph(families: WeighedFamilies) -> tuple[Graph, float]:
     return tuple(parents), float(value[-1])
 
 
-@dataclass(frozen=True)
-class OrderSums:
-    """All orders of the variables, summed.
+def independent_orders(families: WeighedFamilies, n_orders: int, rng: np.random.Generator) -> Integers:
+    """Return orders drawn independently from their posterior under a uniform prior, shape (n_orders, N), causes first.
 
-    Attributes
+    Parameters
     ----------
     families : WeighedFamilies
-        The log weights of families.
-    first : ndarray, shape (2^N,)
-        Log of the sum over the orders of every set of variables when it comes first.
-    family_probability : ndarray, shape (N, 2^K)
-        The posterior probability of every family under a uniform prior over orders.
+        Of at most 22 variables.
+    n_orders : int
+        How many orders to draw.
+    rng : numpy.random.Generator
+        The only source of randomness.
     """
-
-    families: WeighedFamilies
-    first: np.ndarray
-    family_probability: np.ndarray
-
-    @classmethod
-    def of(cls, families: WeighedFamilies) -> "OrderSums":
-        """Compute the sums for at most 22 variables."""
-        _check_size(families)
-        first, rest = np.empty((2, 1 << families.n_variables))
-        given = np.empty(families.weights.shape)
-        sums_of_orders(families.sums, families.candidates, first, rest, given)
-        over_supersets = _over_subsets(given[:, ::-1], np.logaddexp)[:, ::-1]
-        return cls(families, first, np.exp(families.weights + over_supersets - first[-1]))
-
-    def edge_probability(self) -> np.ndarray:
-        """Return the posterior probability of i -> j, shape (N, N), under a uniform prior over orders."""
-        edges = np.zeros((self.families.n_variables,) * 2)
-        sets = np.arange(self.family_probability.shape[1])
-        for node, possible in enumerate(self.families.candidates):
-            for b in np.flatnonzero(possible >= 0):
-                edges[possible[b], node] = self.family_probability[node, sets >> b & 1 == 1].sum()
-        return edges
-
-    def draw(self, n_orders: int, rng: np.random.Generator) -> np.ndarray:
-        """Return orders drawn from their posterior, shape (n_orders, N), causes first."""
-        orders = np.empty((n_orders, self.families.n_variables), dtype=np.int64)
-        uniforms = rng.random(orders.shape)
-        draw_orders(self.families.sums, self.families.candidates, self.first, uniforms, orders)
-        return orders
+    _check_size(families)
+    first = np.empty(1 << families.n_variables)
+    sums_of_orders(families.sums, families.candidates, first)
+    orders = np.empty((n_orders, families.n_variables), dtype=np.int64)
+    draw_orders(families.sums, families.candidates, first, rng.random(orders.shape), orders)
+    return orders
 
 
 def walk(

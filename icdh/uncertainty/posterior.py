@@ -14,10 +14,10 @@ from icdh.graphs import causes_first
 from icdh.search.moves import Graph, parents_matrix
 from icdh.search.orders import (
     MOST_VARIABLES,
-    OrderSums,
     WeighedFamilies,
     best_graph,
     draw_graphs,
+    independent_orders,
     n_orders_of,
     walk,
     weigh_families,
@@ -208,7 +208,7 @@ def draw_posterior(
     if families.n_variables > MOST_VARIABLES:
         orders, _ = walk(families, np.array(causes_first(graph)), n_samples, rng)
     else:
-        orders = OrderSums.of(families).draw(n_samples, rng)
+        orders = independent_orders(families, n_samples, rng)
     graphs, counts = np.unique(draw_graphs(families, orders, rng), axis=0, return_counts=True)
     if families.n_variables > MOST_VARIABLES:
         return GraphPosterior(names, graphs, counts / counts.sum(), None, np.nan, np.nan)

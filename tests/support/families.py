@@ -29,11 +29,8 @@ from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
 from icdh._node_model.mean_and_spread import SplitNetwork, mean_and_spread_losses
 from icdh._node_model.network import (
     NodeNetwork,
-    cold_start,
     forward,
     hidden_units_of,
-    intercepts,
-    n_weights,
     network_outputs,
     node_outputs,
     with_twice_the_units,
@@ -56,6 +53,13 @@ from icdh._node_model.screening import (
     lingam_order,
 )
 from icdh._utils.weighted import NONE
+
+n_weights, intercepts = GaussianLaw().n_weights, GaussianLaw().intercepts
+
+
+def cold_start(n_parents, hidden_units, random_state):
+    """The random weights that a fit of a number begins with."""
+    return network.cold_start(n_parents, hidden_units, random_state, n_weights(n_parents, hidden_units))
 
 
 def fit_node(x, y, *, hidden_units=5, start=None, precision=None, random_state=0, **options):

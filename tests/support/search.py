@@ -14,4 +14,12 @@ from icdh.search.moves import (
     with_ancestors,
 )
 from icdh.search.order_search import _Orders, graph_of_order, search_orders
-from icdh.search.orders import OrderSums, WeighedFamilies, best_graph, choose_candidates, n_orders_of, weigh_families
+from icdh.search.orders import (
+    WeighedFamilies,
+    best_graph,
+    choose_candidates,
+    draw_graphs,
+    independent_orders,
+    n_orders_of,
+    weigh_families,
+)
