@@ -480,7 +480,7 @@ def rows_by_content(keys: Sequence[Floats]) -> Integers:
     return np.random.default_rng(0).permutation(order)
 
 
-def mean_and_deviation(column: Floats, weights: Floats | None = None) -> tuple[float, float]:
+def mean_and_deviation(column: Floats, weights: Floats | None) -> tuple[float, float]:
     """Return mean and standard deviation of a column, shape (M,), by sums without rounding.
 
     Neither the order of the rows nor the sign of the column changes a bit of them. ``weights`` (M,) say how often each
