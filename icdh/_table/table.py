@@ -252,13 +252,9 @@ class Table:
         distinct, argument, known = self.n_distinct(at), option("kinds", of=column), KINDS[kind]
         if distinct > known.most_values:
             raise ValueError(f"{argument} is {kind!r}, but the column holds {distinct} different values{known.remedy}")
-        strange = self.observed(at) if known.is_whole and at not in self.unordered else np.zeros(0)
-        strange = strange[(strange < 0.0) | (strange != np.rint(strange))]
+        strange = np.zeros(0) if at in self.unordered else known.refused(self.observed(at))
         if strange.size:
-            raise ValueError(
-                f"{argument} is {kind!r}, but the column holds {strange[0]:g}; counts are whole numbers from zero on, "
-                "declare it gridded"
-            )
+            raise ValueError(f"{argument} is {kind!r}, but the column holds {strange[0]:g}; {known.demand}")
         if at in self.unordered and not known.takes_labels:
             raise ValueError(
                 f"{argument} is {kind!r}, but the column holds labels such as "
