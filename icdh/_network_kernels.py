@@ -7,11 +7,20 @@ Every product with the inputs of a node is unrolled by four, which saves three o
 # Numba infers the types of arguments; docstrings say them, with shapes.
 
 import numpy as np
+from scipy.special import expit
 
+from icdh._utils.arrays import Floats
 from icdh._utils.jit import CONTRACT, REASSOCIATE, ROWS, exp, kernel
 
 
-# What kernels know of the activation s = sigmoid(z): these three, and the last line of `activate`.
+# What is known of the activation s = sigmoid(z): this, the three below, and the last line of `activate`.
+# That s is above zero is what scales that are to be alive everywhere start from (`scales.py`, `as_printed.py`).
+def activation(z: Floats) -> Floats:
+    """Return s, of any shape."""
+    s: Floats = expit(z)
+    return s
+
+
 @kernel(fastmath=CONTRACT, inline="always")
 def slope_of(s):
     """Return ds/dz."""

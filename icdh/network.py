@@ -31,7 +31,7 @@ c, s, epsilon     ``C``, ``S``, ``h_tol``  scalar       none                   `
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -120,7 +120,7 @@ class Weights:
         return hash((self.w1.shape, *self._parts, (self.to_vector() + 0.0).tobytes()))  # -0.0 equals 0.0
 
     def __reduce__(self) -> tuple[type["Weights"], tuple[Floats | None, ...]]:
-        return Weights, (self.w1, self.w2, self.w3, self.w3_bias, self.hidden_bias, self.output_bias)
+        return Weights, tuple(getattr(self, part.name) for part in fields(self))
 
     @property
     def _parts(self) -> dict[str, Floats]:
@@ -170,7 +170,7 @@ class Weights:
         sizes = [part.size for part in self._parts.values()]
         pieces = np.split(array_of(theta, "theta", (sum(sizes),)), np.cumsum(sizes)[:-1])
         named = zip(self._parts.items(), pieces, strict=True)
-        return Weights(**{name: piece.reshape(part.shape) for (name, part), piece in named})
+        return replace(self, **{name: piece.reshape(part.shape) for (name, part), piece in named})
 
     def map(self, function: Callable[..., Floats], *others: "Weights") -> "Weights":
         """Return the weights that a function makes of each array, for instance a step along a gradient.
@@ -190,7 +190,7 @@ class Weights:
         if any(other._parts.keys() != self._parts.keys() for other in others):
             raise ArgumentValueError("others", f"must have the parts {', '.join(self._parts)}")
         together = {name: [part, *(other._parts[name] for other in others)] for name, part in self._parts.items()}
-        return Weights(**{name: function(*parts) for name, parts in together.items()})
+        return replace(self, **{name: function(*parts) for name, parts in together.items()})
 
 
 def initial_weights(X: TableLike, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
@@ -450,13 +450,13 @@ class NetworkConditional:
         held : ndarray of bool, shape (N,)
             The variables to hold, one at a time.
         """
-        from scipy.special import expit
+        from icdh._network_kernels import activation
 
         features = features_of(values[self.inputs], len(self.hidden) > len(self.inputs))
         z = self.hidden.T @ features
         for k in np.flatnonzero(held[self.inputs]):
             i = int(self.inputs[k])
-            yield i, *self.outputs(expit(z + np.outer(self.hidden[k], centre[i] - values[i])))
+            yield i, *self.outputs(activation(z + np.outer(self.hidden[k], centre[i] - values[i])))
 
     def outputs(self, s: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given the hidden activations s, shape (m1, M)."""

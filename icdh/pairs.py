@@ -256,7 +256,7 @@ class _Standardised(NamedTuple):
         unit = np.abs(column).max()
         if unit == 0.0 or np.ptp(column / unit) == 0.0:
             raise ValueError(f"{name!r} is constant, and so neither cause nor effect; choose another variable")
-        centre, deviation = mean_and_deviation(column / unit)
+        centre, deviation = mean_and_deviation(column / unit, None)
         standardised = (column / unit - centre) / deviation
         sign = -1.0 if np.mean(standardised**3) < -1e-9 else 1.0  # that of a symmetric variable is rounded
         return cls(name, sign * standardised, unit * centre, sign * unit * deviation)

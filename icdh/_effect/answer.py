@@ -347,7 +347,7 @@ class _Question:
         """
         values, pair, code = self.table.values, self.contrast, self.outcome[1]
         effect = values[self.effect] if code is None else (values[self.effect] == code) * 1.0
-        mean, unit = mean_and_deviation(effect)
+        mean, unit = mean_and_deviation(effect, None)
         has_labels = tuple(k in self.table.unordered for k in covariates)
         columns = (effect - mean) / unit, values[self.cause], values[list(covariates)]
         sample = Sample(*columns, has_labels, self.weights, self.groups, tuple(self.units.values()), self.seed, unit)

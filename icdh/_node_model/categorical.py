@@ -33,7 +33,7 @@ GUMBEL_DEVIATION = math.pi / math.sqrt(6.0)  # standard deviation of the standar
 HALF_A_COUNT = 0.5  # added to every category's count: a subset of the observations may lack one
 
 
-def log_shares(codes: Integers, n_categories: int, weights: Floats | None = None) -> Floats:
+def log_shares(codes: Integers, n_categories: int, weights: Floats | None) -> Floats:
     """Return the logarithms of the shares of the categories 0 ... K - 1, shape (K,)."""
     counts = np.bincount(codes, weights, minlength=n_categories) + HALF_A_COUNT
     logs: Floats = np.log(counts / counts.sum())

@@ -139,7 +139,7 @@ class Columns(NamedTuple):
     @classmethod
     def of(cls, columns: Sequence[Column]) -> "Columns":
         """Return columns as causes and responses."""
-        readings = [READERS[column.kind](column) for column in columns]
+        readings = [_read(column) for column in columns]
         return cls(
             np.vstack([reading.causes for reading in readings]),
             np.array([len(reading.causes) for reading in readings], dtype=np.int64),
@@ -185,6 +185,20 @@ class Columns(NamedTuple):
             causes[row] = normal_scores(causes[row])
         exact[np.repeat(np.arange(len(exact)), self.widths)[heavy]] = False
         return self._replace(causes=causes, exact=exact)
+
+
+def _read(column: Column) -> Reading:
+    """Read a column; raise TypeError if its response forgets its weights, or does not agree with its own law."""
+    reading = READERS[column.kind](column)
+    response, name = reading.response, type(reading.response).__name__
+    said = {
+        "weights": (column.weights is not None, response.weights is not None),
+        "a density, whose noise residuals choose": (response.law.density is not None, response.density is not None),
+    }
+    for what, (here, there) in said.items():
+        if here != there:
+            raise TypeError(f"{name} of a {column.kind} column has {what}, or its column or law, but not both")
+    return reading
 
 
 def read_exact(column: Column) -> Reading:

@@ -23,13 +23,14 @@ Eilers, Marx: "Flexible smoothing with B-splines and penalties", Statistical Sci
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.special import gammaln
 
+from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model._kernels import student_scales
 from icdh._node_model.noise_density import Free, Gaussian, Noise, Student, bins_of
 from icdh._utils.arrays import Floats
@@ -61,17 +62,27 @@ def noise_gain(samples: Sequence[Floats], noise: str, weights: Floats | None = N
     tuple of float and str
         The gain, and "gaussian", "student" or "free".
     """
-    if noise == "gaussian":
-        return 0.0, "gaussian"
-    n = sum_of(weights, samples[0].size)
-    if noise == "student":
-        return max(student_gain(samples[0], weights), 0.0), "student"
-    free = n * float(np.mean([negentropy(sample, weights) for sample in samples]))
-    if noise == "free":
-        return free, "free"
-    gains = {"gaussian": 0.0, "student": student_gain(samples[0], weights), "free": free - cost_of("free", n)}
+    if noise != "auto":
+        return GAINS[noise](samples, weights), noise
+    gains = {name: gain(samples, weights) for name, gain in GAINS.items()}
+    gains["free"] -= free_cost(sum_of(weights, samples[0].size))
     best = max(gains, key=lambda name: gains[name])
     return gains[best], best
+
+
+def _free_gain(samples: Sequence[Floats], weights: Floats | None) -> float:
+    n = sum_of(weights, samples[0].size)
+    return n * float(np.mean([negentropy(sample, weights) for sample in samples]))
+
+
+# In the order in which "auto" prefers them where gains are equal.
+GAINS: dict[str, Callable[[Sequence[Floats], Floats | None], float]] = {
+    "gaussian": lambda samples, weights: 0.0,
+    "student": lambda samples, weights: max(student_gain(samples[0], weights), 0.0),
+    "free": _free_gain,
+}
+if ("auto", *GAINS) != NOISE_DISTRIBUTIONS:
+    raise TypeError(f"these have gains: {', '.join(GAINS)}; to choose are {', '.join(NOISE_DISTRIBUTIONS)}")
 
 
 def cost_of(name: str, n: float) -> float:
@@ -126,7 +137,9 @@ def fit_noise(residuals: Floats, name: str, weights: Floats | None = None) -> No
     student = Student(degrees, scale) if gain > 0.0 else None
     if name == "student":
         return student or Gaussian()
-    return _fit_free(residuals, student or LIGHTEST, weights)
+    if name == "free":
+        return _fit_free(residuals, student or LIGHTEST, weights)
+    raise ValueError(f"noise called {name!r} has no density")
 
 
 def _fit_free(residuals: Floats, reference: Noise, weights: Floats | None) -> Free:

@@ -33,7 +33,7 @@ from icdh._utils.arrays import Floats, Integers
 from icdh._utils.weighted import sum_of
 
 
-def thresholds(levels: Integers, weights: Floats | None = None) -> Floats:
+def thresholds(levels: Integers, weights: Floats | None) -> Floats:
     """Return the K - 1 thresholds that give the levels 0 ... K - 1 their shares under the logistic distribution."""
     shares = np.cumsum(np.bincount(levels, weights))[:-1] / sum_of(weights, levels.size)
     return np.log(shares / (1.0 - shares)) / LOGISTIC_DEVIATION

@@ -117,10 +117,10 @@ def misfit_of_residual(residual: Floats, causes: Sequence[Floats]) -> float:
     if not causes or not residual.size:
         return 0.0
     scores = np.stack([residual, np.sqrt(0.5) * (np.square(residual) - 1.0)])
-    return _nats_of_functions(np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE), causes, CHECK_FUNCTIONS)
+    return _nats_of_functions(np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE), causes, CHECK_FUNCTIONS, None)
 
 
-def _nats_of_functions(rest: Floats, causes: Sequence[Floats], k: int, weights: Floats | None = None) -> float:
+def _nats_of_functions(rest: Floats, causes: Sequence[Floats], k: int, weights: Floats | None) -> float:
     """Return the most that k functions of a single cause tell of standardised derivatives, shape (S, n), in nats."""
     n, roots = sum_of(weights, rest.shape[1]), roots_of(weights)
     functions = np.stack([times(roots, _functions_of(of_cause, k, weights)) for of_cause in causes])

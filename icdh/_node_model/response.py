@@ -93,7 +93,7 @@ class Response(ABC):
     """
 
     ordered: ClassVar[bool]
-    weights: Floats | None = None
+    weights: Floats | None
 
     @property
     def n_counted(self) -> float:

@@ -219,7 +219,7 @@ class CodedResponse(FittedByScoring):
         """None: every value has a probability."""
         return None
 
-    def observed_as(self: Coded, codes: Integers, weights: Floats | None = None) -> Coded:
+    def observed_as(self: Coded, codes: Integers, weights: Floats | None) -> Coded:
         """Return the response of the same law at other observations."""
         other = copy(self)
         other._codes, other.weights = codes, weights

@@ -86,6 +86,15 @@ def _is_gridded(column: Observed) -> bool:
     return bool(column.counts[column.counts > 1].sum() > TIES.tied_share * column.values.size)
 
 
+def _none(values: Floats) -> Floats:
+    return values[:0]
+
+
+def _no_counts(values: Floats) -> Floats:
+    strange: Floats = values[(values < 0.0) | (values != np.rint(values))]
+    return strange
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of columns.
@@ -96,6 +105,8 @@ class Kind:
         What users call it.
     guess : callable
         Whether a column is of this kind, if it is of none of those before it.
+    refused : callable
+        Which of some values no such column holds: a response would take them for others.
     varies : bool
         Whether such a column has causes and effects.
     is_number : bool
@@ -104,8 +115,6 @@ class Kind:
         Whether its values are few and in order, each with a probability.
     has_labels : bool
         Whether its values are labels without an order.
-    is_whole : bool
-        Whether its values are whole numbers from zero on.
     repeats : bool
         Whether a new value is one of those observed.
     takes_labels : bool
@@ -114,6 +123,8 @@ class Kind:
         The most different values.
     remedy : str
         What to do about more.
+    demand : str
+        What to do about a value that is refused.
     reading, question : str
         What a column guessed so is read as, and what a user should think of; empty if it is what any number is.
     exact : str
@@ -122,15 +133,16 @@ class Kind:
 
     name: str
     guess: Callable[[Observed], bool]
+    refused: Callable[[Floats], Floats]
     varies: bool = True
     is_number: bool = False
     has_levels: bool = False
     has_labels: bool = False
-    is_whole: bool = False
     repeats: bool = True
     takes_labels: bool = False
     most_values: float = np.inf
     remedy: str = ""
+    demand: str = ""
     reading: str = ""
     question: str = "mere codes?"
     exact: str = ""
@@ -146,11 +158,12 @@ TOO_MANY = f", more than {MOST_LABELS}; "
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("constant", _is_constant, varies=False, repeats=False),
-        Kind("binary", _is_binary, has_levels=True, takes_labels=True, most_values=2, reading="yes/no"),
+        Kind("constant", _is_constant, _none, varies=False, repeats=False),
+        Kind("binary", _is_binary, _none, has_levels=True, takes_labels=True, most_values=2, reading="yes/no"),
         Kind(
             "ordinal",
             _is_ordinal,
+            _none,
             has_levels=True,
             most_values=MOST_LABELS,
             remedy=f"{TOO_MANY}declare it gridded",
@@ -159,6 +172,7 @@ KINDS = {
         Kind(
             "categorical",
             _is_categorical,
+            _none,
             has_labels=True,
             takes_labels=True,
             most_values=MOST_LABELS,
@@ -166,9 +180,10 @@ KINDS = {
             reading="labels",
             question="to confirm,",
         ),
-        Kind("count", _is_count, is_whole=True),
-        Kind("gridded", _is_gridded, is_number=True, exact="continuous"),  # recorded on a grid, so that values repeat
-        Kind("continuous", lambda column: True, is_number=True, repeats=False),
+        Kind("count", _is_count, _no_counts, demand="counts are whole numbers from zero on, declare it gridded"),
+        # Recorded on a grid, so that values repeat.
+        Kind("gridded", _is_gridded, _none, is_number=True, exact="continuous"),
+        Kind("continuous", lambda column: True, _none, is_number=True, repeats=False),
     )
 }
 DECLARABLE = ("continuous", "gridded", "count", "ordinal", "binary", "categorical")

@@ -252,13 +252,9 @@ class Table:
         distinct, argument, known = self.n_distinct(at), option("kinds", of=column), KINDS[kind]
         if distinct > known.most_values:
             raise ValueError(f"{argument} is {kind!r}, but the column holds {distinct} different values{known.remedy}")
-        strange = self.observed(at) if known.is_whole and at not in self.unordered else np.zeros(0)
-        strange = strange[(strange < 0.0) | (strange != np.rint(strange))]
+        strange = np.zeros(0) if at in self.unordered else known.refused(self.observed(at))
         if strange.size:
-            raise ValueError(
-                f"{argument} is {kind!r}, but the column holds {strange[0]:g}; counts are whole numbers from zero on, "
-                "declare it gridded"
-            )
+            raise ValueError(f"{argument} is {kind!r}, but the column holds {strange[0]:g}; {known.demand}")
         if at in self.unordered and not known.takes_labels:
             raise ValueError(
                 f"{argument} is {kind!r}, but the column holds labels such as "
@@ -480,7 +476,7 @@ def rows_by_content(keys: Sequence[Floats]) -> Integers:
     return np.random.default_rng(0).permutation(order)
 
 
-def mean_and_deviation(column: Floats, weights: Floats | None = None) -> tuple[float, float]:
+def mean_and_deviation(column: Floats, weights: Floats | None) -> tuple[float, float]:
     """Return mean and standard deviation of a column, shape (M,), by sums without rounding.
 
     Neither the order of the rows nor the sign of the column changes a bit of them. ``weights`` (M,) say how often each

@@ -27,7 +27,7 @@ def pointwise_nll(values: Floats, mean: Floats, scale: Floats) -> Floats:
     return nats
 
 
-def mean_of_counted(nats: Floats, rows: Mask | None, weights: Floats | None = None) -> float:
+def mean_of_counted(nats: Floats, rows: Mask | None, weights: Floats | None) -> float:
     """Return the mean of nats over all observations, where those that do not count have zero.
 
     Parameters
@@ -42,9 +42,7 @@ def mean_of_counted(nats: Floats, rows: Mask | None, weights: Floats | None = No
     return float(mean_of(nats if rows is None else np.where(rows, nats, 0.0), weights))
 
 
-def node_nll(
-    values: Floats, mean: Floats, scale: Floats, rows: Mask | None = None, weights: Floats | None = None
-) -> float:
+def node_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None, weights: Floats | None) -> float:
     """Return the negative log-likelihood of one variable in nats, mean over observations.
 
     Parameters

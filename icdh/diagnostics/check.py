@@ -17,7 +17,7 @@ from icdh._utils.checks import check_same_rows, random_generator
 from icdh._utils.labels import printable
 from icdh.diagnostics.independence import NodeTest, node_tests
 from icdh.diagnostics.residuals import Residual, residuals_of
-from icdh.diagnostics.result import LEAST_SEEN, LEVEL, ModelCheck, NodeCheck, edge_records
+from icdh.diagnostics.result import LEAST_SEEN, ModelCheck, NodeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals, track_record
 from icdh.exceptions import ArgumentValueError, NotFittedError, option
 from icdh.knowledge import Knowledge
@@ -30,6 +30,7 @@ MEANING = (  # of dependence on causes, on the mean that they predict, and on ot
 )
 NO_NOISE = "its noise is below 1 % of its standard deviation in {:.0f} % of the rows"
 NOT_DESCRIBED = "its curve given {} is not described: too many turns for a network, or a fit that failed"
+LEVEL = 0.05
 MOST_ROWS = 5000  # more would find deviations too small to matter, and take longer than half of a fit
 
 
@@ -125,7 +126,7 @@ def check(
     edges, unit = sorted(edge_records(fitted, settled), key=lambda edge: edge.doubt), weight_unit(fitted)
     unknown = [(names.index(edge.cause), names.index(edge.effect)) for edge in edges if not (edge.known or edge.weak)]
     of_arrows = track_record(Marginals.of(table), unknown, names) if unit == "nats" else ""
-    return ModelCheck(nodes, edges, table.n_observations, part.size, unit, of_arrows)
+    return ModelCheck(nodes, edges, table.n_observations, part.size, LEVEL, unit, of_arrows)
 
 
 def _fitted(model: object) -> StructuralModel:

@@ -63,7 +63,7 @@ class NodeCheck:
         The variable that its residual depends on most, itself if that is its mean; None where nothing could be
         compared.
     rejected : bool
-        Whether ``p_value`` is below 5 %.
+        Whether ``p_value`` is below the level of the check.
     noise : str
         The distribution that suits the residual: "gaussian", "student" or "free", and "none" of few values and
         labels, and where the test sees nothing.
@@ -215,7 +215,7 @@ def verdict(check: "ModelCheck") -> str:
     verdict = f"the model does not fit {bad} of the variables" if bad else f"no test rejects the model{power}"
     untested = sum(not node.tested for node in check.nodes)
     rest = f"; {counted(untested, 'variable')} not tested" if untested else ""
-    return f"{head}{verdict} (at 5 %, over all variables together){rest}"
+    return f"{head}{verdict} (at {100 * check.level:g} %, over all variables together){rest}"
 
 
 def _about_nodes(nodes: Sequence[NodeCheck]) -> list[str]:
@@ -332,7 +332,6 @@ def _nats(value: float | None, known: bool = False) -> str:
     return f"{max(value, 0.0) if value >= ZERO else value:.1f}"
 
 
-LEVEL = 0.05
 HEAD = (
     "# Arrows in doubt, the most doubtful first, both directions of each.",
     '# Uncomment every arrow that is impossible (remove its "# "), then fit again with this file as knowledge.',
@@ -392,6 +391,8 @@ class ModelCheck(Result):
         A record for each edge, those to settle by knowledge first.
     n_observations, n_checked : int
         The rows of the table, and how many of them residuals were looked at.
+    level : float
+        The probability that a right model is rejected, at most.
     unit : {"nats", "weight"}
         The unit of the strengths of edges.
     track_record : str
@@ -402,12 +403,13 @@ class ModelCheck(Result):
     edges: list[EdgeCheck]
     n_observations: int
     n_checked: int
+    level: float
     unit: str = "nats"
     track_record: str = ""
 
     @property
     def rejected(self) -> bool:
-        """Whether any variable is rejected. If the model is right, at most 5 % of tables are."""
+        """Whether any variable is rejected. If the model is right, a share of at most ``level`` of tables are."""
         return any(node.rejected for node in self.nodes)
 
     def questions(self, n_questions: int = 5) -> str:
@@ -445,7 +447,7 @@ class ModelCheck(Result):
         return {
             "verdict": verdict(self),
             "rejected": self.rejected,
-            "level": LEVEL,
+            "level": self.level,
             "n_observations": self.n_observations,
             "n_checked": self.n_checked,
             "nodes": [asdict(node) | {"gaussian": node.gaussian, "tested": node.tested} for node in self.nodes],

@@ -90,8 +90,9 @@ def graph_from_text(
     [[0.0, 0.5], [0.0, 0.0]]
     """
     suffix = Path(name).suffix.lower()
-    if suffix in (".dot", ".gv"):
-        raise ValueError(f"{name}: graphs are not read from DOT; write the graph as .csv, .tsv or .json")
+    if suffix in GRAPH_FORMATS and suffix not in (".csv", ".tsv", ".json"):
+        known = GRAPH_FORMATS[suffix][0]
+        raise ValueError(f"{name}: graphs are not read from {known}; write the graph as .csv, .tsv or .json")
     if suffix == ".json" or text.lstrip().startswith("{"):
         edges, nodes = _json_graph(name, text)
         return _from_edges(name, edges, nodes if names is None else names)

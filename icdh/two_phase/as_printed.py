@@ -337,6 +337,8 @@ def _check(problem: Problem, weights: Weights) -> None:
     if not isinstance(problem, Problem):
         raise ArgumentTypeError("problem", f"must be an icdh.two_phase.Problem; got a {type(problem).__name__}")
     check_weights(weights)
+    if problem.weights is not None:
+        raise ArgumentValueError("problem", "has weights of rows, which the article does not know; leave them out")
     expected = len(problem.values), not problem.bias, not problem.bias
     if (weights.n_variables, weights.hidden_bias is None, weights.output_bias is None) != expected:
         demand = f"must be of {expected[0]} variables, and have both kinds of intercepts or, unless bias=True, none"

@@ -255,6 +255,8 @@ def test_weights_go_with_the_problem():
             algorithm_2(Problem.of(X), weights)
     with pytest.raises(TypeError, match=r"problem must be an icdh\.two_phase\.Problem; got a ndarray"):
         algorithm_2(X, WEIGHTS)
+    with pytest.raises(ValueError, match="problem has weights of rows"):
+        algorithm_2(dataclasses.replace(Problem.of(X), weights=np.ones(len(X))), WEIGHTS)
     assert algorithm_2(Problem.of(X, bias=True), BIASED).w1 is not BIASED.w1
 
 

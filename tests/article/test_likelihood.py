@@ -142,6 +142,18 @@ def test_a_conditional_depends_on_inputs_of_any_sign_and_adjacency_is_the_norm_o
         np.testing.assert_allclose(ours, theirs[:, 1], rtol=1e-13)
 
 
+@pytest.mark.parametrize("bias", [False, True])
+def test_an_input_that_is_held_gives_the_network_at_that_value(bias):
+    rng = np.random.default_rng(9)
+    X, weights, centre = rng.normal(size=(9, 4)), random_weights(rng, bias=bias), rng.normal(size=4)
+    held = NetworkConditional.of(weights, 1).with_each_input_held(X.T, centre, np.ones(4, dtype=bool))
+    for i, *outputs in held:
+        there = X.copy()
+        there[:, i] = centre[i]
+        for ours, theirs in zip(outputs, forward(there, weights), strict=True):
+            np.testing.assert_allclose(ours, theirs[:, 1], rtol=1e-12)
+
+
 def test_inputs_are_left_alone():
     rng = np.random.default_rng(8)
     X, weights = rng.normal(size=(9, 4)), random_weights(rng)

@@ -4,7 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import cases, scores_of_columns, standardised, to_grid
-from support.families import GaussianResponse, OrdinalResponse, columns_of, fit_node, noise_gain
+from support.families import (
+    READERS,
+    CountResponse,
+    GaussianResponse,
+    OrdinalResponse,
+    Reading,
+    columns_of,
+    fit_node,
+    noise_gain,
+)
 from support.table import Table, fit_transform, is_heaped, point_mass
 from support.utils import cells, places
 
@@ -238,3 +247,16 @@ def test_one_value_beside_a_point_mass_is_not_transformed(transform):
     read = columns_of(values[np.newaxis], ["continuous"], transform, masses=[[float(values[0])]])
     assert read.transforms[0].transform.kind == "none"
     np.testing.assert_allclose(read.causes[0], values, atol=1e-9)
+
+
+class WithDensity(CountResponse):
+    density = GaussianResponse.exact(np.zeros(8)).density
+
+
+@pytest.mark.parametrize("differs", ["weights", "a density"])
+def test_a_reader_that_contradicts_its_column_is_refused(monkeypatch, differs):
+    counts, weights = np.arange(8.0), np.arange(1.0, 9.0)
+    response = CountResponse(counts) if differs == "weights" else WithDensity(counts, weights=weights)
+    monkeypatch.setitem(READERS, "count", lambda column: Reading(column.values[np.newaxis], response))
+    with pytest.raises(TypeError, match=f"of a count column has {differs}"):
+        columns_of(counts[np.newaxis], ["count"], weights=weights)

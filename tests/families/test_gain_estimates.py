@@ -1,5 +1,7 @@
 """Gain estimates of candidates, and searches that score only moves with a positive estimate."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from helpers import all_families, family_evidence, free, node_system, scores_of_columns, standardised
@@ -132,7 +134,7 @@ def test_standardised_scores_of_levels_are_derivatives_of_unit_variance(n_levels
     levels = np.arange(n) % n_levels
     response = OrdinalResponse(levels.astype(float))
 
-    of_levels = response.observed_as
+    of_levels = partial(response.observed_as, weights=None)
 
     def log_p(level, row, theta=theta):
         objective = of_levels(np.array([level])).objective(x[:, row : row + 1], 1)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from support.families import Free, Gaussian, Student, fit_noise
+from support.families import Free, Gaussian, Student, fit_noise, noise_gain
 
 KINDS = {
     "gaussian": stats.norm(),
@@ -71,3 +71,11 @@ def test_few_or_equal_residuals_have_a_density():
         noise = fit_noise(residuals, "free")
         assert np.isfinite(noise.log_density(np.linspace(-5.0, 5.0, 11))).all()
         assert np.isfinite(noise.deviation)
+
+
+def test_no_distribution_stands_for_another():
+    residuals = np.random.default_rng(6).laplace(size=100)
+    with pytest.raises(KeyError, match="laplace"):
+        noise_gain([residuals], "laplace")
+    with pytest.raises(ValueError, match="laplace"):
+        fit_noise(residuals, "laplace")

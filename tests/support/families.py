@@ -18,7 +18,7 @@ from icdh._node_model._linear_kernels import LEAST_VARIANCE
 from icdh._node_model._outputs_kernels import _fill_between, fill_dispersion_information, ordinal_terms
 from icdh._node_model.additive import CHOICE_COST, SMOOTH_COST, SPLINES, AdditiveModels, AdditivePredictor, Splines
 from icdh._node_model.categorical import CategoricalResponse, LabelLaw, counted
-from icdh._node_model.columns import Column, Columns
+from icdh._node_model.columns import READERS, Column, Columns, Reading
 from icdh._node_model.count import CountLaw, CountResponse
 from icdh._node_model.evidence import SEARCH_TOLERANCE, Start, at_fixed_point, odds_without_parents
 from icdh._node_model.families import Families

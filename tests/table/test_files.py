@@ -20,6 +20,7 @@ from icdh.files import (
     write_graph,
     write_table,
 )
+from icdh.files.graphs import GRAPH_FORMATS
 
 A = np.array([[0.0, 1 / 3, -2.5e-7], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 NAMES = ["a, b", 'say "c"', "ä"]
@@ -229,6 +230,11 @@ def test_what_is_written_of_a_graph(tmp_path):
     assert '"b" -> "c"' in path.read_text()
 
 
+@pytest.mark.parametrize("suffix", GRAPH_FORMATS)
+def test_no_name_ends_its_own_quotes(suffix):
+    assert "a \"b'" not in files.graph_writer(f"graph{suffix}")(A, ["a \"b'", "b", "c"])
+
+
 @cases(
     "text",
     "cause,effect\na,b\nb,c\n",
@@ -274,7 +280,8 @@ def test_what_a_graph_does_not_say_the_names_of_the_caller_do(text, asked, names
     ("g.json", "{", "is not a graph in JSON"),
     ("g.json", '{"names": ["a"]}', "is not a graph in JSON"),
     ("g.json", '{"names": ["a"], "edges": [{"cause": "a"}]}', "is not a graph in JSON"),
-    ("g.gv", "digraph {}", "graphs are not read from DOT; write the graph as .csv"),
+    ("g.gv", "digraph {}", "graphs are not read from Graphviz; write the graph as .csv"),
+    ("g.graphml", "<graphml/>", "graphs are not read from GraphML; write the graph as .csv"),
 )
 def test_what_is_no_graph_is_refused_with_the_line(tmp_path, name, text, message):
     path = written(tmp_path, text, name)
