@@ -26,8 +26,9 @@ from icdh._table.frames import as_array
 from icdh._table.table import Table, mean_and_deviation, rows_by_content
 from icdh._table.ties import FEW_VALUES, point_mass, wide_heaps
 from icdh._utils.arrays import Floats, Integers, RandomState
+from icdh._utils.cells import cells, drawn_from_cells
 from icdh._utils.checks import Number, random_generator
-from icdh._utils.entropy import cells, default_spacing, drawn_from_cells, vasicek_entropy
+from icdh._utils.entropy import default_spacing, vasicek_entropy
 from icdh._utils.result import Result
 from icdh.exceptions import DataWarning, warn
 from icdh.files import LabelledTable

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import digamma
 
 from icdh._utils.arrays import Floats, Integers
+from icdh._utils.cells import cells
 from icdh._utils.weighted import deviation_of
 
 GAUSSIAN_ENTROPY = 0.5 * math.log(2.0 * math.pi * math.e)
@@ -170,53 +171,6 @@ def _gaussian_moments(n: int, window: int) -> tuple[float, float]:
     return float(np.mean(excess)), float(np.std(excess))
 
 
-def cells(sample: Floats) -> tuple[Floats, Floats]:
-    """Return the lower and the upper end of the interval that each value represents.
-
-    Parameters
-    ----------
-    sample : ndarray, shape (n,)
-        Values, some of them tied.
-
-    Returns
-    -------
-    tuple of ndarray, both of shape (n,)
-        For a tied value, the midpoints to the next lower and the next higher value; the outermost intervals are
-        symmetric. For other values, and for a constant sample, the value itself.
-    """
-    values, index, counts = np.unique(sample, return_inverse=True, return_counts=True)
-    if values.size in (1, sample.size):
-        return sample.copy(), sample.copy()
-    edges = edges_of_cells(values)
-    low = np.where(counts > 1, edges[:-1], values)
-    high = np.where(counts > 1, edges[1:], values)
-    return low[index], high[index]
-
-
-def edges_of_cells(values: Floats) -> Floats:
-    """Return the edges half-way between values in ascending order, shape (k + 1,); outermost cells are symmetric."""
-    middles = (values[1:] + values[:-1]) / 2
-    edges: Floats = np.concatenate([[2 * values[0] - middles[0]], middles, [2 * values[-1] - middles[-1]]])
-    return edges
-
-
-def places(sample: Floats, rng: np.random.Generator) -> Floats:
-    """Return a position in (0, 1) for each value: equal values get evenly spaced positions in random order.
-
-    Parameters
-    ----------
-    sample : ndarray, shape (n,)
-        Values, some of them tied.
-    rng : Generator
-        Draws the order.
-    """
-    order = np.lexsort((rng.random(sample.size), sample))
-    _, first, counts = np.unique(sample[order], return_index=True, return_counts=True)
-    place = np.empty(sample.size)
-    place[order] = (np.arange(sample.size) - np.repeat(first, counts) + 0.5) / np.repeat(counts, counts)
-    return place
-
-
 def spread_ties(ordered: Floats) -> Floats:
     """Return an ordered sample with every run of equal values spread over the interval that is nearest to it.
 
@@ -236,19 +190,3 @@ def spread_ties(ordered: Floats) -> Floats:
     _, first, counts = np.unique(ordered, return_index=True, return_counts=True)
     place = (np.arange(ordered.size) - np.repeat(first, counts) + 0.5) / np.repeat(counts, counts)
     return low + place * (high - low)
-
-
-def drawn_from_cells(low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
-    """Return values drawn uniformly from cells.
-
-    Estimates from spacings assume the irregular spacings of an untied sample. Evenly spaced values would make the
-    entropy too large; random positions do not.
-
-    Parameters
-    ----------
-    low, high : ndarray, shape (n,)
-        The ends of the cells; equal ones of exact values.
-    rng : numpy.random.Generator
-        Draws the positions.
-    """
-    return low + rng.random(low.size) * (high - low)

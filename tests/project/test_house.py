@@ -38,8 +38,8 @@ STOREYS = CORE + SHELL
 ROOMS = {
     "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure",
     "_utils": (
-        "arrays < weighted < atomic clock damping entropy labels parallel result shell"
-        " < checks compilation density < jit"
+        "arrays < weighted < atomic cells clock damping labels parallel result shell"
+        " < checks compilation density entropy < jit"
     ),
     "_rows": "related < dependence",
     "_table": (
