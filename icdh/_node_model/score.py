@@ -286,8 +286,8 @@ class FamilyScore:
     def rises(self, family: Family) -> Floats:
         """Return by how many nats the score of a family rises without each of its parents, shape (p,)."""
         node, parents = family
-        fewer = [(node, tuple(k for k in parents if k != parent)) for parent in parents]
-        return np.array(self(fewer)) - self([family])[0]
+        *without, whole = self([*((node, tuple(k for k in parents if k != parent)) for parent in parents), family])
+        return np.array(without) - whole
 
     def model_of(self, family: Family, noise: str = "") -> str:
         """Return which model of a family scores best under a noise: "network", "linear" or "additive"."""
