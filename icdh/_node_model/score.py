@@ -177,21 +177,6 @@ class FamilyScore:
         other.memory = self.memory.copy()
         return other
 
-    def with_causes(self, columns: Sequence[Floats], like: Sequence[int], clock: Clock | None = None) -> "FamilyScore":
-        """Return the score of families with further variables that are only causes, and all fits that are known.
-
-        Parameters
-        ----------
-        columns : sequence of ndarray, each of shape (n,)
-            Their values, standardised.
-        like : sequence of int
-            For each, the variable whose price as a cause it has.
-        clock : Clock, optional
-            Ends fits; by default never.
-        """
-        known = [family for family in sorted(self.fitted()) if family in self]
-        return self.on(self.families.with_causes(columns, like), clock, known)
-
     def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyScore":
         """Return the score of the families of a graph alone, grown to up to so many units; this one stays as it is.
 
@@ -301,8 +286,8 @@ class FamilyScore:
     def rises(self, family: Family) -> Floats:
         """Return by how many nats the score of a family rises without each of its parents, shape (p,)."""
         node, parents = family
-        fewer = [(node, tuple(k for k in parents if k != parent)) for parent in parents]
-        return np.array(self(fewer)) - self([family])[0]
+        *without, whole = self([*((node, tuple(k for k in parents if k != parent)) for parent in parents), family])
+        return np.array(without) - whole
 
     def model_of(self, family: Family, noise: str = "") -> str:
         """Return which model of a family scores best under a noise: "network", "linear" or "additive"."""

@@ -277,7 +277,9 @@ class _HiddenCauses:
         families = list(dict.fromkeys(known))
         self.innovation = {family: len(graph) + k for k, family in enumerate(families)}
         innovations = [_innovation(scores, family) for family in families]
-        self.scores = scores.with_causes(innovations, [node for node, _ in families], clock)
+        fitted = [family for family in sorted(scores.fitted()) if family in scores]
+        wider = scores.families.with_causes(innovations, [node for node, _ in families])
+        self.scores = scores.on(wider, clock, fitted)
 
     def loss(self, i: int, j: int) -> float:
         """Return the nats lost if i -> j is a hidden common cause: the smaller loss of both ways to write it."""

@@ -263,5 +263,5 @@ def test_a_search_score_goes_on_with_weights():
     assert part.counts()[0] == pytest.approx(WEIGHTS[part.rows[0]].sum())
     assert part.share()[0] == pytest.approx(WEIGHTS[part.rows[0]].sum() / WEIGHTS.sum())
     scores = FamilyScore(weighted, ScoreSettings(hidden_units=2, most_units=2, noise="auto", n_restarts=1, n_jobs=1))
-    wider = scores.with_causes([np.random.default_rng(1).normal(size=N)], [0])
+    wider = scores.on(weighted.with_causes([np.random.default_rng(1).normal(size=N)], [0]))
     assert wider.families.responses[-1].weights is weighted.weights

@@ -199,6 +199,15 @@ def test_few_rows_stand_for_all_where_there_is_no_fit_to_all():
     assert np.diff(quick([family, other]))[0] == known([other])[0] - exact[0]
 
 
+def test_strengths_on_few_rows_are_of_families_on_the_same_rows():
+    """An edge that does not pay has no strength, although the family without it has no fit to all rows."""
+    known = evidence(np.ascontiguousarray(hetero_chain(np.random.default_rng(0), 4 * QUICK_OBSERVATIONS).T))
+    family = (2, (0, 1))
+    known([family])
+    weak, strong = QuickScore(known).rises(family)
+    assert weak < 0.0 < 1000.0 < strong
+
+
 def test_few_rows_are_of_those_that_count():
     rows = np.zeros((3, 3 * QUICK_OBSERVATIONS), dtype=bool)
     rows[0], rows[1, 5:25], rows[2, ::2] = True, True, True
