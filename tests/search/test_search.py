@@ -7,7 +7,9 @@ import pytest
 from helpers import all_families, all_graphs, equivalence_class, free, replayed
 from support.search import (
     FAR,
+    FIRST_BATCH,
     KINDS,
+    LARGEST_BATCH,
     RESOLUTION,
     Climber,
     FamilyScores,
@@ -16,6 +18,7 @@ from support.search import (
     direction_losses,
     greedy_search,
     price_of_width,
+    recover,
     reversible_edges,
     turn_while_it_gains,
     with_ancestors,
@@ -426,6 +429,36 @@ def test_a_search_ends_whatever_the_scores_are(size):
     with np.errstate(invalid="ignore"):
         result = greedy_search(Table(noisy), free(N), callback=seen.append)
     assert len(result.moves) <= len(seen) < 10_000
+
+
+def test_moves_are_scored_in_batches_that_double_while_none_is_the_best():
+    n, sizes, asked = 9, [], set()
+
+    class Costly(Table):
+        def __call__(self, families):
+            sizes.append(len({*families} - asked))
+            asked.update(families)
+            return [1.0 * len(parents) for _, parents in families]
+
+        def gain_estimates(self, families):
+            return np.full((len(families), n), 1.0)
+
+    assert Climber(Costly({}), free(n), 8).climb_once(((),) * n)[1] == []
+    batches = [size for size in sizes[1:] if size]
+    assert sum(batches) == n * (n - 1)
+    assert batches[:5] == [FIRST_BATCH * 2**k for k in range(5)]
+    assert max(batches) == LARGEST_BATCH
+
+
+def test_moves_from_a_worse_graph_win_back_their_share_of_what_it_loses():
+    table, graph, empty = Table(per_parent(1.0)), ((1,), (), (), ()), ((), (), (), ())
+    table.scores |= {(0, (1,)): -90.0, (2, (3,)): -0.5}
+    climber = Climber(table, free(N), 8)
+    assert recover(climber, graph, empty, 0.05)[0] == ((1,), (), (3,), ())  # nothing is lost any more
+    forbidden = climber.rules.forbidden | (np.indices((N, N)) == np.array([1, 0])[:, None, None]).all(axis=0)
+    rules = climber.rules._replace(forbidden=forbidden)
+    assert recover(climber, graph, empty, 0.05, rules=rules) == (empty, [])
+    assert recover(climber, graph, empty, 0.005, rules=rules)[0] == ((), (), (3,), ())
 
 
 def test_estimates_that_equal_a_scored_gain_end_the_choice():
