@@ -57,12 +57,6 @@ class EdgeRules(NamedTuple):
         settled: Mask = self.required | self.forbidden.T
         return settled
 
-    def keeping(self, cause: int, effect: int) -> "EdgeRules":
-        """Return the rules that require an edge, too."""
-        forbidden, required = self.forbidden.copy(), self.required.copy()
-        required[cause, effect] = forbidden[effect, cause] = True
-        return EdgeRules(forbidden, required)
-
     def among(self, variables: np.ndarray) -> "EdgeRules":
         """Return the rules among some variables, given by index or mask, in that order."""
         at = np.ix_(variables, variables)

@@ -74,9 +74,8 @@ def gain_estimates(
 
 def without(vectors: Floats, others: Floats) -> Floats:
     """Return vectors without what others explain of them, one a row."""
-    norms = np.sqrt(np.maximum(np.einsum("kn,kn->k", others, others), np.finfo(float).tiny))[:, np.newaxis]
-    others = others / norms
-    products = others @ others.T + REMAINING**2 * np.eye(len(others))
+    products = others @ others.T
+    products += np.diag(REMAINING**2 * products.diagonal() + np.finfo(float).tiny)
     for _ in range(2):  # rounding, and the ridge, leave a little
         vectors = vectors - np.linalg.solve(products, others @ vectors.T).T @ others
     return vectors

@@ -300,19 +300,18 @@ class Prospects:
         self._estimates, self._certain = self._gains[self._ends] - self._doubt, self._scored[self._ends]
         self._estimates[self._turns] += self._gains[self._turned]
         self._certain[self._turns] &= self._scored[self._turned]
-        self.best = float(self._estimates[self._certain].max(initial=-np.inf))
-        waiting = np.flatnonzero(~self._certain & (self._estimates > self._least_gain))
-        self._wait(waiting[np.argsort(-self._estimates[waiting], kind="stable")])
+        self._rank()
 
-    def _wait(self, waiting: Integers) -> None:
-        self._waiting, self._hopes = waiting, self._estimates[waiting]
-        self.largest = max(self.best, float(self._hopes[0]) if waiting.size else -math.inf)
+    def _rank(self) -> None:
+        self.best = float(self._estimates.max(where=self._certain, initial=-np.inf))
+        self._waiting = np.flatnonzero(~self._certain & (self._estimates > max(self._least_gain, self.best)))
+        self.largest = float(self._estimates[self._waiting].max(initial=self.best))
 
     def first(self, count: int, tie: float) -> Integers:
         """Return which moves to score next, so many: those that may gain most, and more than the best one."""
-        self._n_near = np.count_nonzero(self._hopes >= self._hopes[:count][-1] - tie)
-        near = np.sort(self._waiting[: self._n_near])
-        near = near[self._estimates[near] > max(self._least_gain, self.best)]
+        hopes = self._estimates[self._waiting]
+        place = max(hopes.size - count, 0)
+        near = self._waiting[hopes >= np.partition(hopes, place)[place] - tie]
         return near[first_largest(self._estimates[near], count, tie)]
 
     def moves(self, chosen: Integers) -> list[tuple[bool, int, int]]:
@@ -325,9 +324,7 @@ class Prospects:
             return self._look()
         self._estimates[chosen] = self._gains[self._ends[0][chosen], self._ends[1][chosen]] - self._doubt[chosen]
         self._certain[chosen] = True
-        self.best = max(self.best, float(self._estimates[chosen].max()))
-        near = self._waiting[: self._n_near]
-        self._wait(np.append(near[~self._certain[near]], self._waiting[self._n_near :]))
+        self._rank()
 
     def best_move(self, tie: float) -> tuple[str, int, int, float]:
         """Return the first move within a tie of the largest gain: its kind, cause and effect, and what it gains."""

@@ -18,15 +18,7 @@ import numpy as np
 from icdh.graphs import break_cycles, causes_first
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.escapes import Search, SearchResult, recover
-from icdh.search.moves import (
-    DOUBTFUL,
-    Graph,
-    Move,
-    changed_families,
-    differing_families,
-    toggled,
-    with_ancestors,
-)
+from icdh.search.moves import DOUBTFUL, Graph, Move, differing_families, toggled, with_ancestors
 from icdh.search.order_search import Gains, search_orders
 from icdh.search.orders import WITHOUT_REQUIRED, WeighedFamilies, best_graph
 
@@ -178,7 +170,7 @@ def _better_graph(climber: Climber, graph: Graph) -> tuple[tuple[int, int], Grap
     """Return the first arrow that another graph turns, which is better, and that graph; None if there is none."""
     settled, limits = climber.rules.settled, (-LEAST_TURNED_GAIN, TURNED_MARGIN)
     edges = [(i, j) for j, parents in enumerate(graph) for i in parents if not settled[i, j]]
-    climber.scores([family for edge in edges for family in changed_families(graph, "reverse", *edge)])  # all at once
+    climber.scores([(node, toggled(graph[node], k)) for edge in edges for node, k in (edge, edge[::-1])])  # all at once
     for edge, turned, loss in _turned_graphs(climber, graph, edges, None, limits):
         if loss < -LEAST_TURNED_GAIN:
             return edge, turned
@@ -196,7 +188,9 @@ def _turned_by_climb(
     climber: Climber, graph: Graph, edge: tuple[int, int], gains: Gains | None, limits: tuple[float, float]
 ) -> tuple[Graph, float]:
     """Return the graph that is reached from the turned edge, and its loss."""
-    turned, rules = _turned(climber, graph, edge), climber.rules.keeping(*edge[::-1])
+    turned, required = _turned(climber, graph, edge), climber.rules.required.copy()
+    required[edge[::-1]] = True
+    rules = climber.rules._replace(required=required)
     if gains is not None:
         ordered = search_orders(gains, turned, rules, climber.max_parents)
         turned = min(turned, ordered, key=climber.total)

@@ -43,10 +43,13 @@ def detour(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Gra
     """
     moves = [detach(climber, graph, node)]
     end = (*graph[:node], climber.least[node], *graph[node + 1 :])
-    end, further = _climb_as_source(climber, graph, end, node, tell)
-    if not further:  # no node gains it as a parent: the climb would lead back
+    forbidden = climber.rules.forbidden.copy()
+    forbidden[:, node] = True
+    end, first = recover(climber, graph, end, RECOVERED_SHARE, tell, climber.rules._replace(forbidden=forbidden))
+    if not first:  # no node gains it as a parent: the climb would lead back
         return None
-    return _better_end(climber, graph, end, moves + further, tell)
+    end, then = recover(climber, graph, end, RECOVERED_SHARE, tell)
+    return _better_end(climber, graph, end, [*moves, *first, *then], tell)
 
 
 Found: TypeAlias = tuple[Graph, Graph, list[Move]]  # a graph to begin at, a better one, and the moves between the two
@@ -153,17 +156,6 @@ def _better_end(
         end, further = climber.climb_once(end, tell)
         moves = moves + further
     return (end, moves) if climber.fall(graph, end) > MIN_GAIN else None
-
-
-def _climb_as_source(climber: Climber, graph: Graph, start: Graph, node: int, tell: Report) -> tuple[Graph, list[Move]]:
-    """Climb back from a graph while a node gets no parent, then freely if it became one."""
-    forbidden = climber.rules.forbidden.copy()
-    forbidden[:, node] = True
-    end, moves = recover(climber, graph, start, RECOVERED_SHARE, tell, climber.rules._replace(forbidden=forbidden))
-    if moves:
-        end, further = recover(climber, graph, end, RECOVERED_SHARE, tell)
-        moves += further
-    return end, moves
 
 
 def recover(
