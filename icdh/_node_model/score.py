@@ -6,7 +6,8 @@ the known one and all that was computed from it. A fit begins at known fits of f
 more.
 
 The score of a family is that of its network or, if that is better, of its linear or its additive model. The fit that is
-kept is the network's, which can describe what these do as well.
+kept is the network's, which can describe what these do as well. A linear or additive model that is far behind with a
+parent fewer is not fitted.
 
 Once a graph is known, growth doubles the hidden units of a node again and again while that raises the evidence of its
 family. Polish fits families from further initial weights, and the best fit of each to a finer tolerance.

@@ -2,7 +2,8 @@
 
 The search climbs from the graph of the required edges, by default the empty one, and from another graph if it is given
 one. Then it tries to leave the local optimum by detours: each node in turn loses all parents that are not required; the
-climb goes on while the node gets no other parent, then freely, and the outcome stays if it is better. A node whose
+climb goes on while the node gets no other parent, then freely, and the outcome stays if it is better. Far behind, only
+moves that win back a share of what is lost are made. A node whose
 effects are joined becomes the effect of all its neighbours, too, where that may be better, and pairs of causes that
 tell something of a node only together become its causes. Then the families of the
 graph are polished, and the climb goes on. Last, the noise distribution is chosen. If that changes the scores, the
