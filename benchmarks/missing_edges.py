@@ -46,8 +46,8 @@ def explain(X, truth):
     """Return facts of every true edge, and the worth of every extra one, in nats."""
     found = HNMSearch().fit(X).found_graph()
     scores, truth = found.scores, truth[np.ix_(found.table.order, found.table.order)] != 0
-    first = [scores.gain_estimates((node, ())) for node in range(len(truth))]
-    last = [scores.gain_estimates(family) for family in enumerate(found.graph)]
+    first = scores.gain_estimates([(node, ()) for node in range(len(truth))])
+    last = scores.gain_estimates(list(enumerate(found.graph)))
     learned, leads_to, fitted = parents_matrix(found.graph), reachability(found.graph), np.zeros_like(truth)
     for node, parents in scores.fitted():
         fitted[list(parents), node] = True

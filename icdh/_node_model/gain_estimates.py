@@ -72,6 +72,15 @@ def gain_estimates(
     return evidence_of_squares(with_large_effects(squares[0], rest[0] @ rest[0], n), relative, n) + of_others
 
 
+def without(vectors: Floats, others: Floats) -> Floats:
+    """Return vectors without what others explain of them, one a row."""
+    products = others @ others.T
+    products += np.diag(REMAINING**2 * products.diagonal() + np.finfo(float).tiny)
+    for _ in range(2):  # rounding, and the ridge, leave a little
+        vectors = vectors - np.linalg.solve(products, others @ vectors.T).T @ others
+    return vectors
+
+
 def orthonormal(vectors: Floats) -> Floats:
     """Return an orthonormal basis, one vector a row, of the space that these vectors span."""
     products = vectors @ vectors.T

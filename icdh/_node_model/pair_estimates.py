@@ -16,7 +16,7 @@ import numpy as np
 
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
-from icdh._node_model.gain_estimates import evidence_of_squares, orthonormal, with_large_effects
+from icdh._node_model.gain_estimates import evidence_of_squares, with_large_effects, without
 from icdh._utils.arrays import Floats
 from icdh._utils.weighted import mean_of, of_rows, roots_of, sum_of, times
 
@@ -60,21 +60,22 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
     rest, weights = np.concatenate(rests)[:, rows], of_rows(families.weights, rows)
     functions, roots, n_all = functions[:, :, rows], roots_of(weights), sum_of(weights, n_rows)
     counted = times(weights, rest != 0.0).sum(axis=1)
-    squares = np.empty((len(pairs), k * k, outputs.size))
+    squares, end = np.empty((outputs.size, len(pairs), k * k)), 0
     for a in range(N - 1):
         products = (functions[a, :, np.newaxis] * functions[a + 1 :, np.newaxis]).reshape(-1, n_rows)
         products -= mean_of(products, weights)[:, np.newaxis]
         products = times(roots, products)
         products /= np.maximum(np.sqrt(np.square(products).sum(axis=1, keepdims=True)), np.finfo(float).tiny)
-        squares[pairs[:, 0] == a] = np.square(products @ rest.T).reshape(-1, k * k, outputs.size)
-    squares *= n_all / np.maximum(counted, 1)
+        begin, end = end, end + N - 1 - a
+        squares[:, begin:end] = np.square(rest @ products.T).reshape(outputs.size, -1, k * k)
+    squares *= (n_all / np.maximum(counted, 1))[:, np.newaxis, np.newaxis]
     found, relative = [], np.ones(k * k)
     for (node, parents), _ in fits:
         first, *others = np.flatnonzero(outputs == node)
         n = float(counted[first])
         total = float(rest[first] @ rest[first])
-        gains = evidence_of_squares(with_large_effects(squares[:, :, first], total, n), relative, n)
-        gains += sum(evidence_of_squares(squares[:, :, other], relative, n) for other in others)
+        gains = evidence_of_squares(with_large_effects(squares[first], total, n), relative, n)
+        gains += sum(evidence_of_squares(squares[other], relative, n) for other in others)
         penalties, inside = families.edge_penalty[:, node], list(parents)
         gains -= np.where(np.isin(pairs, inside), 0.0, penalties[pairs]).sum(axis=1)
         gains[(pairs == node).any(axis=1) | np.isin(pairs, inside).all(axis=1)] = 0.0
@@ -154,8 +155,7 @@ def _unexplained(families: Families, family: Family, fit: NodeFit, alone: Floats
     rows = families.rows_of(family[0])
     single = [] if alone is None else [alone.reshape(-1, families.n_observations)[:, rows]]
     roots = roots_of(response.weights)
-    explained = orthonormal(orthonormal(times(roots, np.vstack([np.ones((1, x.shape[1])), hidden, x, *single]))))
-    left = scores - (scores @ explained.T) @ explained
+    left = without(scores, times(roots, np.vstack([np.ones((1, x.shape[1])), hidden, x, *single])))
     deviations = np.sqrt(np.maximum(np.square(left).sum(axis=1, keepdims=True) / response.n_counted, 1.0))
     most = times(roots, np.full(x.shape[1], LARGEST_SCORE))
     rest = np.zeros((len(scores), families.n_observations))

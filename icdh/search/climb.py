@@ -9,7 +9,6 @@ graph occurs twice.
 
 import math
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -32,7 +31,7 @@ MIN_GAIN = 1e-4  # nats
 Report: TypeAlias = Callable[[Move, Graph], None]
 Pair: TypeAlias = tuple[int, tuple[int, int], float]  # a node, two further parents, and the nats that they promise
 RESOLUTION = 1e-7  # share of the evidence: two scores that differ by less are equal but for rounding
-BATCH = 2  # moves scored at once
+FIRST_BATCH, LARGEST_BATCH = 2, 32  # moves scored at once: twice as many each time while none of them is the best
 CONTENDER_MARGIN = 100.0  # nats that polish may gain for a family that lacks a parent
 
 
@@ -43,8 +42,8 @@ class FamilyScores(Protocol):
         """Return the score of each family, a finite number; lower is better."""
         ...
 
-    def gain_estimates(self, family: Family) -> Floats:
-        """Return, for each variable, an optimistic estimate of the fall of the score if it is added, or removed."""
+    def gain_estimates(self, families: Sequence[Family]) -> Sequence[Floats]:
+        """Return, for each variable, an optimistic estimate of the fall of each score if it is added, or removed."""
         ...
 
     def polish(self, families: Sequence[Family]) -> None:
@@ -120,16 +119,6 @@ class Climber:
     def total(self, graph: Graph) -> float:
         """Return the score of a graph."""
         return math.fsum(self.scores(list(enumerate(graph))))
-
-    def keeping(self, cause: int, effect: int) -> "Climber":
-        """Return a climber by the same scores that goes on from here and has to keep an edge."""
-        other = copy(self)
-        for name in ("_scored", "_gains", "_certain", "_own", "_up_to_date", "_hopeful"):
-            setattr(other, name, getattr(self, name).copy())
-        forbidden, required = map(np.copy, self.rules)
-        required[cause, effect] = forbidden[effect, cause] = True
-        other.rules = EdgeRules(forbidden, required)
-        return other
 
     def fall(self, graph: Graph, other: Graph) -> float:
         """Return by how much the score falls from a graph to another, a sum over what differs, rounded once."""
@@ -220,11 +209,11 @@ class Climber:
         self._last = graph, lines
         hopeful = np.divmod(np.flatnonzero(self._hopeful), len(graph))
         legal = legal_moves(graph, rules, self.max_parents, hopeful, lines)
-        prospects = Prospects(*legal, self._gains, self._certain, self.doubt, least_gain)
+        prospects, count = Prospects(*legal, self._gains, self._certain, self.doubt, least_gain), FIRST_BATCH
         while (
             prospects.largest > least_gain and prospects.best < prospects.largest - tie
         ):  # a tie is no reason to go on
-            chosen = prospects.first(BATCH, tie)
+            chosen, count = prospects.first(count, tie), min(2 * count, LARGEST_BATCH)
             self._score(graph, prospects.moves(chosen))
             prospects.update(chosen)
         if not prospects.largest > least_gain:
@@ -242,13 +231,12 @@ class Climber:
     def _update(self, graph: Graph) -> None:
         """Update the gains of every node whose parents or scores have changed; a move changes one or two nodes."""
         changed = [family for family in enumerate(graph) if self._up_to_date.get(family[0]) != family[1]]
-        for node, parents in changed:
+        changes = zip(changed, self.scores(changed), self.scores.gain_estimates(changed), strict=True)
+        for (node, parents), score, gains in changes:
             self._up_to_date.pop(node, None)  # until the whole of its column is there
-            self._gains[:, node] = self.scores.gain_estimates((node, parents))
-            self._hopeful[:, node] = self._gains[:, node] > MIN_GAIN
+            self._own[node], self._gains[:, node], self._certain[:, node] = score, gains, False
+            self._hopeful[:, node] = gains > MIN_GAIN
             self._hopeful[list(parents), node] = False
-            self._own[node] = self.scores([(node, parents)])[0]
-            self._certain[:, node] = False
         self._fill(graph, [(i, family[0]) for family in changed for i in self._scored.get(family, ())])
         self._up_to_date.update(changed)
 
@@ -312,19 +300,18 @@ class Prospects:
         self._estimates, self._certain = self._gains[self._ends] - self._doubt, self._scored[self._ends]
         self._estimates[self._turns] += self._gains[self._turned]
         self._certain[self._turns] &= self._scored[self._turned]
-        self.best = float(self._estimates[self._certain].max(initial=-np.inf))
-        waiting = np.flatnonzero(~self._certain & (self._estimates > self._least_gain))
-        self._wait(waiting[np.argsort(-self._estimates[waiting], kind="stable")])
+        self._rank()
 
-    def _wait(self, waiting: Integers) -> None:
-        self._waiting, self._hopes = waiting, self._estimates[waiting]
-        self.largest = max(self.best, float(self._hopes[0]) if waiting.size else -math.inf)
+    def _rank(self) -> None:
+        self.best = float(self._estimates.max(where=self._certain, initial=-np.inf))
+        self._waiting = np.flatnonzero(~self._certain & (self._estimates > max(self._least_gain, self.best)))
+        self.largest = float(self._estimates[self._waiting].max(initial=self.best))
 
     def first(self, count: int, tie: float) -> Integers:
         """Return which moves to score next, so many: those that may gain most, and more than the best one."""
-        self._n_near = np.count_nonzero(self._hopes >= self._hopes[:count][-1] - tie)
-        near = np.sort(self._waiting[: self._n_near])
-        near = near[self._estimates[near] > max(self._least_gain, self.best)]
+        hopes = self._estimates[self._waiting]
+        place = max(hopes.size - count, 0)
+        near = self._waiting[hopes >= np.partition(hopes, place)[place] - tie]
         return near[first_largest(self._estimates[near], count, tie)]
 
     def moves(self, chosen: Integers) -> list[tuple[bool, int, int]]:
@@ -337,9 +324,7 @@ class Prospects:
             return self._look()
         self._estimates[chosen] = self._gains[self._ends[0][chosen], self._ends[1][chosen]] - self._doubt[chosen]
         self._certain[chosen] = True
-        self.best = max(self.best, float(self._estimates[chosen].max()))
-        near = self._waiting[: self._n_near]
-        self._wait(np.append(near[~self._certain[near]], self._waiting[self._n_near :]))
+        self._rank()
 
     def best_move(self, tie: float) -> tuple[str, int, int, float]:
         """Return the first move within a tie of the largest gain: its kind, cause and effect, and what it gains."""

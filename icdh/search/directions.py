@@ -17,7 +17,7 @@ import numpy as np
 
 from icdh.graphs import break_cycles, causes_first
 from icdh.search.climb import MIN_GAIN, Climber
-from icdh.search.escapes import Search, SearchResult
+from icdh.search.escapes import Search, SearchResult, recover
 from icdh.search.moves import DOUBTFUL, Graph, Move, differing_families, toggled, with_ancestors
 from icdh.search.order_search import Gains, search_orders
 from icdh.search.orders import WITHOUT_REQUIRED, WeighedFamilies, best_graph
@@ -133,7 +133,6 @@ def _turned_graphs(
     Below the first of the limits an equivalent graph decides at once; families are polished between the two.
     """
     reversible = reversible_edges(graph)
-    climber.climb_once(graph, least_gain=math.inf)  # its gains are known for all edges then
     for i, j in edges:
         loss, best = math.inf, graph
         if (i, j) in reversible and _is_allowed(climber, equivalent := with_source(graph, reversible, j)):
@@ -171,6 +170,7 @@ def _better_graph(climber: Climber, graph: Graph) -> tuple[tuple[int, int], Grap
     """Return the first arrow that another graph turns, which is better, and that graph; None if there is none."""
     settled, limits = climber.rules.settled, (-LEAST_TURNED_GAIN, TURNED_MARGIN)
     edges = [(i, j) for j, parents in enumerate(graph) for i in parents if not settled[i, j]]
+    climber.scores([(node, toggled(graph[node], k)) for edge in edges for node, k in (edge, edge[::-1])])  # all at once
     for edge, turned, loss in _turned_graphs(climber, graph, edges, None, limits):
         if loss < -LEAST_TURNED_GAIN:
             return edge, turned
@@ -188,25 +188,17 @@ def _turned_by_climb(
     climber: Climber, graph: Graph, edge: tuple[int, int], gains: Gains | None, limits: tuple[float, float]
 ) -> tuple[Graph, float]:
     """Return the graph that is reached from the turned edge, and its loss."""
-    turned = _turned(climber, graph, edge)
-    climber = climber.keeping(*edge[::-1])
+    turned, required = _turned(climber, graph, edge), climber.rules.required.copy()
+    required[edge[::-1]] = True
+    rules = climber.rules._replace(required=required)
     if gains is not None:
-        ordered = search_orders(gains, turned, climber.rules, climber.max_parents)
+        ordered = search_orders(gains, turned, rules, climber.max_parents)
         turned = min(turned, ordered, key=climber.total)
-    turned, loss = _climb(climber, graph, turned)
-    if limits[0] <= loss < limits[1]:
+    turned, _ = recover(climber, graph, turned, TURNED_SHARE, rules=rules)
+    if limits[0] <= -climber.fall(graph, turned) < limits[1]:
         climber.polish(differing_families(turned, graph))
-        turned, loss = _climb(climber, graph, turned)
-    return turned, loss
-
-
-def _climb(climber: Climber, graph: Graph, turned: Graph) -> tuple[Graph, float]:
-    """Return the graph that a climb reaches without moves that gain little of the loss, and the loss."""
-    while True:
-        loss = -climber.fall(graph, turned)
-        turned, moves = climber.climb_once(turned, least_gain=TURNED_SHARE * loss)
-        if not moves:
-            return turned, loss
+        turned, _ = recover(climber, graph, turned, TURNED_SHARE, rules=rules)
+    return turned, -climber.fall(graph, turned)
 
 
 def _turned(climber: Climber, graph: Graph, edge: tuple[int, int]) -> Graph:

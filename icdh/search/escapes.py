@@ -2,7 +2,8 @@
 
 The search climbs from the graph of the required edges, by default the empty one, and from another graph if it is given
 one. Then it tries to leave the local optimum by detours: each node in turn loses all parents that are not required; the
-climb goes on while the node gets no other parent, then freely, and the outcome stays if it is better. A node whose
+climb goes on while the node gets no other parent, then freely, and the outcome stays if it is better. Far behind, only
+moves that win back a share of what is lost are made. A node whose
 effects are joined becomes the effect of all its neighbours, too, where that may be better, and pairs of causes that
 tell something of a node only together become its causes. Then the families of the
 graph are polished, and the climb goes on. Last, the noise distribution is chosen. If that changes the scores, the
@@ -15,12 +16,13 @@ from typing import NamedTuple, TypeAlias
 
 from icdh._utils.clock import OutOfTime
 from icdh.knowledge import EdgeRules
-from icdh.search.climb import MIN_GAIN, Climber, FamilyScores, Report
+from icdh.search.climb import MIN_GAIN, Climber, FamilyScores, Report, ignored
 from icdh.search.moves import Graph, Move, changed_families, differing_families, toggled, with_ancestors
 
 FAR = 100.0  # nats: a detour that ends so far off is given up: more than growth gains
 DETOUR_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detour's families
 SHARE_OF_PROMISE = 0.5  # that a quick fit of a pair of causes must find
+RECOVERED_SHARE = 0.01  # of what a detour loses, that each of its moves has to win back
 GATHERED_SHARE = 0.8  # of what its effects lose, that a node has to win as their effect
 
 
@@ -42,10 +44,13 @@ def detour(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Gra
     """
     moves = [detach(climber, graph, node)]
     end = (*graph[:node], climber.least[node], *graph[node + 1 :])
-    end, further = _climb_as_source(climber, end, node, tell)
-    if not further:  # no node gains it as a parent: the climb would lead back
+    forbidden = climber.rules.forbidden.copy()
+    forbidden[:, node] = True
+    end, first = recover(climber, graph, end, RECOVERED_SHARE, tell, climber.rules._replace(forbidden=forbidden))
+    if not first:  # no node gains it as a parent: the climb would lead back
         return None
-    return _better_end(climber, graph, end, moves + further, tell)
+    end, then = recover(climber, graph, end, RECOVERED_SHARE, tell)
+    return _better_end(climber, graph, end, [*moves, *first, *then], tell)
 
 
 Found: TypeAlias = tuple[Graph, Graph, list[Move]]  # a graph to begin at, a better one, and the moves between the two
@@ -135,8 +140,8 @@ def _climb_with_causes(climber: Climber, graph: Graph, node: int, start: Graph, 
         climber.polish(differing_families(start, graph))
     forbidden = climber.rules.forbidden.copy()
     forbidden[node] = True
-    end, moves = climber.climb_once(start, tell, rules=climber.rules._replace(forbidden=forbidden))
-    end, further = climber.climb_once(end, tell)
+    end, moves = recover(climber, graph, start, RECOVERED_SHARE, tell, climber.rules._replace(forbidden=forbidden))
+    end, further = recover(climber, graph, end, RECOVERED_SHARE, tell)
     better = _better_end(climber, graph, end, moves + further, tell)
     return None if better is None else (start, *better)
 
@@ -154,15 +159,35 @@ def _better_end(
     return (end, moves) if climber.fall(graph, end) > MIN_GAIN else None
 
 
-def _climb_as_source(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Graph, list[Move]]:
-    """Climb while a node gets no parent, then freely if it became one."""
-    forbidden = climber.rules.forbidden.copy()
-    forbidden[:, node] = True
-    end, moves = climber.climb_once(graph, tell, rules=climber.rules._replace(forbidden=forbidden))
-    if moves:
-        end, further = climber.climb_once(end, tell)
+def recover(
+    climber: Climber, graph: Graph, other: Graph, share: float, tell: Report = ignored, rules: EdgeRules | None = None
+) -> tuple[Graph, list[Move]]:
+    """Climb from another graph by moves that each win back a share of what it loses; return the end and the moves.
+
+    Most other graphs are far worse, and moves that gain little do not bring them near.
+
+    Parameters
+    ----------
+    climber : Climber
+        What climbs.
+    graph : tuple
+        The graph to compare with.
+    other : tuple
+        The graph to climb from.
+    share : float
+        Of the loss at the beginning of a climb, that every move has to gain.
+    tell : callable
+        Called with every move.
+    rules : EdgeRules, optional
+        May forbid more than those of the climber.
+    """
+    moves: list[Move] = []
+    while True:
+        loss = -climber.fall(graph, other)
+        other, further = climber.climb_once(other, tell, share * loss, rules)
         moves += further
-    return end, moves
+        if not further:
+            return other, moves
 
 
 def detach(climber: Climber, graph: Graph, node: int) -> Move:

@@ -7,6 +7,7 @@ from naive import additive_evidence
 from scipy.optimize import minimize
 from support.families import (
     CHOICE_COST,
+    FAR_BEHIND,
     SMOOTH_COST,
     SPLINES,
     VARIANCE_FLOOR,
@@ -75,6 +76,22 @@ def test_the_score_of_a_sum_of_functions_is_that_of_the_additive_model():
     score = scores([family])[0]
     assert scores.model_of(family) == "additive"
     assert score == scores.baseline_score_of(family, "additive") < scores.network_score_of(family) - 10.0
+
+
+@pytest.mark.parametrize("model", ["additive", "linear"])
+def test_a_model_that_is_far_behind_is_not_fitted_with_a_further_parent(model):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(2, 600))
+    values = standardised(*x, np.exp(1.5 * x[0]) * rng.normal(size=600))
+    known, fresh = family_evidence(values), family_evidence(values)
+    known([(2, (0,))])
+    assert known.baseline_score_of((2, (0,)), model) > known([(2, (0,))])[0] + FAR_BEHIND
+    assert known([(2, (0, 1))]) == [known.network_score_of((2, (0, 1)))]
+    assert known.baseline_score_of((2, (0, 1)), model) == np.inf > fresh.baseline_score_of((2, (0, 1)), model)
+    failed = family_evidence(values)
+    failed([(2, (0,))])
+    failed.keep((2, (0, 1)), failed.fit((2, (0, 1))), failed([(2, (0,))])[0] + FAR_BEHIND + 1.0)
+    assert np.isfinite(failed.baseline_score_of((2, (0, 1)), model))
 
 
 def test_a_joint_function_is_the_networks():

@@ -44,7 +44,7 @@ def test_edges_from_numbers_to_two_values_cost_a_penalty():
     ((X, (YES,)), [YES, GRADE, Y], [0.0, 0.0, 0.0]),
 )
 def test_gain_estimates_include_the_penalty_of_an_edge(family, variables, expected):
-    dear, free = (scores(penalty).gain_estimates(family)[variables] for penalty in (PENALTY, 0.0))
+    dear, free = (scores(penalty).gain_estimates([family])[0][variables] for penalty in (PENALTY, 0.0))
     np.testing.assert_allclose(dear - free, PENALTY * np.array(expected), atol=1e-9)
 
 

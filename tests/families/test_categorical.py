@@ -107,9 +107,9 @@ def test_what_labels_may_gain_is_not_guessed():
     rng = np.random.default_rng(6)
     values = np.vstack([rng.normal(size=300), rng.integers(0, 3, size=300), rng.normal(size=(2, 300))])
     scores = scores_of_columns(columns_of(values, ["continuous", "categorical", *["continuous"] * 2]), hidden_units=3)
-    assert_array_equal(np.isinf(scores.gain_estimates((1, (0,)))), [True] * 4)
-    assert_array_equal(np.isinf(scores.gain_estimates((2, (0,)))), [False, True, True, False])
-    assert_array_equal(np.isinf(scores.gain_estimates((2, (0, 1)))), [True, True, True, False])
+    assert_array_equal(np.isinf(scores.gain_estimates([(1, (0,))])[0]), [True] * 4)
+    assert_array_equal(np.isinf(scores.gain_estimates([(2, (0,))])[0]), [False, True, True, False])
+    assert_array_equal(np.isinf(scores.gain_estimates([(2, (0, 1))])[0]), [True, True, True, False])
 
 
 @pytest.fixture(scope="module")

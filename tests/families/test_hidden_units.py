@@ -90,9 +90,9 @@ def test_what_was_known_with_fewer_units_or_of_gaussian_noise_is_forgotten(monke
     """The fit with twice the units is no refined one, and what a change may gain is another matter given that."""
     family, scores = (0, (1,)), evidence(bent())
     scores.polish([family])
-    before = scores.gain_estimates(family)
+    before = scores.gain_estimates([family])[0]
     assert scores.grow([family])
-    assert before[2] != scores.gain_estimates(family)[2]
+    assert before[2] != scores.gain_estimates([family])[0][2]
     of_tails = evidence(heavy_tails(), noise="auto", most_units=2)
     of_tails.polish(TAILS)
     assert of_tails.choose_noise(TAILS)  # another fit may be the best now

@@ -7,7 +7,9 @@ import pytest
 from helpers import all_families, all_graphs, equivalence_class, free, replayed
 from support.search import (
     FAR,
+    FIRST_BATCH,
     KINDS,
+    LARGEST_BATCH,
     RESOLUTION,
     Climber,
     FamilyScores,
@@ -16,6 +18,7 @@ from support.search import (
     direction_losses,
     greedy_search,
     price_of_width,
+    recover,
     reversible_edges,
     turn_while_it_gains,
     with_ancestors,
@@ -40,8 +43,8 @@ class Table(FamilyScores):
     def __call__(self, families):
         return [self.scores[family] for family in families]
 
-    def gain_estimates(self, family):
-        return np.full(1 + max((node for node, _ in self.scores), default=N - 1), np.inf)
+    def gain_estimates(self, families):
+        return np.full((len(families), 1 + max((node for node, _ in self.scores), default=N - 1)), np.inf)
 
     def polish(self, families):
         self.scores.update({family: self.refined[family] for family in families if family in self.refined})
@@ -111,8 +114,8 @@ def test_hopes_that_hardly_differ_from_a_tie_end_a_climb():
     class Hopes(Table):
         asked = 0
 
-        def gain_estimates(self, family):
-            return tie * np.array([0.5, 1.01, 0.5])
+        def gain_estimates(self, families):
+            return [tie * np.array([0.5, 1.01, 0.5])] * len(families)
 
         def __call__(self, families):
             self.asked += 1
@@ -197,7 +200,7 @@ def test_escape_leaves_an_optimum_that_no_single_move_leaves():
 def test_a_move_asks_for_new_estimates_of_the_nodes_alone_that_it_changes():
     """Of many variables the estimates of all nodes after every move would cost more than the fits."""
     asked, scores = [], Table(gaussian_scores(3))
-    scores.gain_estimates = lambda family: asked.append(family) or np.full(N, np.inf)
+    scores.gain_estimates = lambda families: asked.extend(families) or np.full((len(families), N), np.inf)
     _, moves = Climber(scores, free(N), N).climb_once(((),) * N)
     changed = [2 if move.kind == "reverse" else 1 for move in moves]
     assert len(moves) > 2
@@ -428,9 +431,39 @@ def test_a_search_ends_whatever_the_scores_are(size):
     assert len(result.moves) <= len(seen) < 10_000
 
 
+def test_moves_are_scored_in_batches_that_double_while_none_is_the_best():
+    n, sizes, asked = 9, [], set()
+
+    class Costly(Table):
+        def __call__(self, families):
+            sizes.append(len({*families} - asked))
+            asked.update(families)
+            return [1.0 * len(parents) for _, parents in families]
+
+        def gain_estimates(self, families):
+            return np.full((len(families), n), 1.0)
+
+    assert Climber(Costly({}), free(n), 8).climb_once(((),) * n)[1] == []
+    batches = [size for size in sizes[1:] if size]
+    assert sum(batches) == n * (n - 1)
+    assert batches[:5] == [FIRST_BATCH * 2**k for k in range(5)]
+    assert max(batches) == LARGEST_BATCH
+
+
+def test_moves_from_a_worse_graph_win_back_their_share_of_what_it_loses():
+    table, graph, empty = Table(per_parent(1.0)), ((1,), (), (), ()), ((), (), (), ())
+    table.scores |= {(0, (1,)): -90.0, (2, (3,)): -0.5}
+    climber = Climber(table, free(N), 8)
+    assert recover(climber, graph, empty, 0.05)[0] == ((1,), (), (3,), ())  # nothing is lost any more
+    forbidden = climber.rules.forbidden | (np.indices((N, N)) == np.array([1, 0])[:, None, None]).all(axis=0)
+    rules = climber.rules._replace(forbidden=forbidden)
+    assert recover(climber, graph, empty, 0.05, rules=rules) == (empty, [])
+    assert recover(climber, graph, empty, 0.005, rules=rules)[0] == ((), (), (3,), ())
+
+
 def test_estimates_that_equal_a_scored_gain_end_the_choice():
     table = Table(per_parent(-1.0))
-    table.gain_estimates = lambda family: np.full(N, 1.0)
+    table.gain_estimates = lambda families: np.full((len(families), N), 1.0)
     assert total(table.scores, greedy_search(table, free(N)).graph) == -6.0
 
 

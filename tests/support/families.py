@@ -41,7 +41,15 @@ from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.pair_estimates import FUNCTIONS, LEAST_PROMISE, misfit, pair_gains
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response as NodeResponse
-from icdh._node_model.score import FAILED, QUICK_OBSERVATIONS, FamilyScore, QuickScore, ScoreSettings, WholeScore
+from icdh._node_model.score import (
+    FAILED,
+    FAR_BEHIND,
+    QUICK_OBSERVATIONS,
+    FamilyScore,
+    QuickScore,
+    ScoreSettings,
+    WholeScore,
+)
 from icdh._node_model.scoring import minimise
 from icdh._node_model.screening import (
     MOST_CELLS,
