@@ -39,7 +39,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import standard_networks
@@ -242,6 +242,57 @@ TOGETHER: dict[str, Callable] = {
     "difference of angles": lambda a, b: np.cos(2.0 * (a - b)),
     "grades": lambda a, b: np.clip(np.round(1.2 * a), -2, 2) * np.clip(np.round(1.2 * b), -2, 2),
 }
+
+
+class Linear(NamedTuple):
+    """A kind of linear tables: its graph of N variables, sizes of weights, deviations of noise, and units that grow."""
+
+    graph: Callable
+    weights: tuple[float, float]
+    deviations: tuple[float, float]
+    grows: bool
+
+
+def in_random_order(variables: int, seed: int) -> np.ndarray:
+    """Return a scale-free graph whose edges follow a random order, so that hubs have causes and effects."""
+    joined = simulate.scale_free(variables, 2, random_state=seed)
+    place = np.random.default_rng(seed).permutation(variables)
+    return (joined | joined.T) * (place[:, np.newaxis] < place)
+
+
+ONE_SCALE: dict[str, Any] = {"weights": (0.5, 2.0), "deviations": (0.5, 1.5), "grows": False}
+GROWING: dict[str, Any] = {"weights": (1.0, 3.0), "deviations": (0.2, 1.0), "grows": True}
+LINEAR = {
+    "ER2": Linear(lambda variables, seed: simulate.erdos_renyi(variables, 2, random_state=seed), **ONE_SCALE),
+    "ER4": Linear(lambda variables, seed: simulate.erdos_renyi(variables, 4, random_state=seed), **ONE_SCALE),
+    "scale-free": Linear(in_random_order, **ONE_SCALE),
+    "hubs as effects": Linear(lambda variables, seed: simulate.scale_free(variables, 2, random_state=seed), **GROWING),
+    "hubs as causes": Linear(lambda variables, seed: simulate.scale_free(variables, 2, random_state=seed).T, **GROWING),
+}
+
+
+def linear_table(kind: str, noise: str, variables: int, rows: int, seed: int) -> Table:
+    """Return a linear table."""
+    how, rng = LINEAR[kind], np.random.default_rng([seed, variables, rows, len(kind), len(noise)])
+    graph, X = np.asarray(how.graph(variables, seed)) != 0, np.zeros((rows, variables))
+    for node in graphs.causal_order(graph):
+        p = np.count_nonzero(graph[:, node])
+        mean = X[:, graph[:, node]] @ (rng.uniform(*how.weights, p) * rng.choice([-1.0, 1.0], p))
+        drawn = rng.laplace(size=rows) / np.sqrt(2.0) if noise == "Laplace" else rng.normal(size=rows)
+        X[:, node] = mean + rng.uniform(*how.deviations) * drawn
+        X[:, node] /= 1.0 if how.grows else X[:, node].std()
+    group, part = f"{kind}, {noise}, {rows} rows", f"{variables} variables"
+    return Table(group, part, f"{group}, {part} {seed}", X, graph.astype(float), [])
+
+
+def linear(count: int, folder: Path | None) -> Iterator[Table]:
+    """Yield linear tables."""
+    for variables in (20, 50, 100):
+        for seed in range(FIRST_SEED, FIRST_SEED + count):
+            for kind in LINEAR:
+                for noise in ("Gaussian", "Laplace"):
+                    for rows in (300, 1000):
+                        yield linear_table(kind, noise, variables, rows, seed)
 
 
 def through_a_curve(curve: Callable, parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
