@@ -139,6 +139,19 @@ def test_the_noise_that_few_rows_show_is_that_of_all():
     assert model.noise_distribution_ in ("free", "mixed")
 
 
+def test_noise_that_few_rows_chose_stays_on_more(monkeypatch):
+    """Ages are evenly spread, which tells that they are the cause; one variable of five shows it."""
+    monkeypatch.setattr(graph_search, "SIZES", replace(graph_search.SIZES, first_rows=1000))
+    rng, n = np.random.default_rng(0), 2500
+    age, others = rng.integers(18, 80, n), rng.normal(size=(3, n))
+    visits, others[1] = rng.poisson(np.exp(0.02 * (age - 40))), others[1] + others[0]
+    model = HNMSearch().fit(np.column_stack([age, visits, *others]))
+    scores = model.found_graph().scores
+    assert (scores.families.counts() == n).all()
+    assert scores.noise == "auto"
+    assert model.adjacency_matrix_[0, 1] > 0.0
+
+
 @pytest.mark.parametrize(("n_rows", "is_said"), [(1500, True), (1000, False)])
 @pytest.mark.usefixtures("_few")
 def test_a_fit_says_in_whose_nats_strengths_are(tmp_path, data, printed, n_rows, is_said):
