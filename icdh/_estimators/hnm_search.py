@@ -62,8 +62,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         zero the evidence alone decides. With a very large number no binary column has a numeric cause, as in
         conditional Gaussian networks (Lauritzen and Wermuth). ``knowledge`` declares outcomes.
     max_parents : int, default 100
-        The most causes of a variable. A limit below what a variable has spoils the graph around it. Take scale-free
-        linear graphs of 50 variables, where one has 22 or 30 causes: a limit of 20 leaves 7 and 78 errors, none 1 and 0.
+        The most causes of a variable. A limit below what a variable has spoils the graph around it: of 50 linear
+        variables, one of them with 30 causes, a limit of 20 leaves 78 errors, the default none.
     noise_distribution : {"auto", "gaussian", "student", "free"}, default "auto"
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
         ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless a graph found by

@@ -140,12 +140,11 @@ def test_the_noise_that_few_rows_show_is_that_of_all():
 
 
 def test_noise_that_few_rows_chose_stays_on_more(monkeypatch):
-    """Ages are evenly spread, which tells that they are the cause; one variable of five shows it."""
+    """A cause that is evenly spread tells its direction, though one variable of two is all that shows it."""
     monkeypatch.setattr(graph_search, "SIZES", replace(graph_search.SIZES, first_rows=1000))
     rng, n = np.random.default_rng(0), 2500
-    age, others = rng.integers(18, 80, n), rng.normal(size=(3, n))
-    visits, others[1] = rng.poisson(np.exp(0.02 * (age - 40))), others[1] + others[0]
-    model = HNMSearch().fit(np.column_stack([age, visits, *others]))
+    cause = rng.uniform(-2.0, 2.0, n)
+    model = HNMSearch(column_transform="none").fit(np.column_stack([cause, cause + rng.normal(size=n)]))
     scores = model.found_graph().scores
     assert (scores.families.counts() == n).all()
     assert scores.noise == "auto"
