@@ -144,7 +144,7 @@ def test_noise_that_few_rows_chose_stays_on_more(monkeypatch):
     monkeypatch.setattr(graph_search, "SIZES", replace(graph_search.SIZES, first_rows=1000))
     rng, n = np.random.default_rng(0), 2500
     cause = rng.uniform(-2.0, 2.0, n)
-    model = HNMSearch(column_transform="none").fit(np.column_stack([cause, cause + rng.normal(size=n)]))
+    model = HNMSearch(column_transform="none").fit(np.column_stack([cause, cause + 0.3 * rng.normal(size=n)]))
     scores = model.found_graph().scores
     assert (scores.families.counts() == n).all()
     assert scores.noise == "auto"
