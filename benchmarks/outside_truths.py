@@ -1,13 +1,15 @@
 """Tables whose graph others published, or that are hard: CSuite, NetSim, causalAssembly, few rows, dense graphs ...
 
-    python -m benchmarks outside_truths results.json [--sets csuite mixed few dense curved chambers] [--tables 5]
+    python -m benchmarks outside_truths results.json [--sets csuite mixed few dense linear curved chambers] [--tables 5]
         [--methods HNMSearch ...] [--limit 120]
     python -m benchmarks outside_truths results.json --sets netsim collected --folder CLONES
 
 "csuite" and "mixed" are drawn by the published equations of CSuite (Geffner et al., "Deep End-to-end Causal
 Inference", 2022; https://github.com/microsoft/csuite), 4000 rows as there; columns of labels are told to HNMSearch and
 to hill climbing, and are codes for others. "few" is a grid of 50 to 500 rows, 5 to 20 variables and four kinds of
-effects, "dense" has four edges a variable among 50 and 100. "curved" passes noise through a curve and adds more, or has
+effects, "dense" has four edges a variable among 50 and 100. "linear" has graphs with two and four edges a variable,
+scale-free ones, and hubs that are effects or causes, in units that grow, with 20, 50 and 100 variables, 300 and 1000
+rows, Gaussian and Laplace noise. "curved" passes noise through a curve and adds more, or has
 causes that act only together, or draws as others do: AVICI on scale-free graphs (Lorch et al., "Amortized inference for
 causal structure learning", 2022) a linear mean or one by random Fourier features, with a spread by such features or
 Laplace noise; HOST (Duong and Nguyen, "Heteroscedastic causal structure learning", 2023) both natural parameters of a
@@ -25,7 +27,8 @@ Bühlmann, Nature Machine Intelligence 2025). "netsim" and "collected" read clon
 Every table is standardised and its columns are permuted. Rivals are those of `paper_reproduction`, at the threshold of
 its tables, causal-learn's PC and BOSS, and for mixed tables pgmpy's hill climbing by a conditional Gaussian BIC. A fit
 that needs more CPU seconds than the limit is kept as a failure. Fits in the file are not run again. Prints mean SHD, in
-which an edge without a direction counts as right.
+which an edge without a direction counts as right; of "linear" errors between classes where noise is Gaussian, and SHD
+in which such an edge counts as wrong where it is Laplace.
 """
 
 import argparse
@@ -39,11 +42,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import standard_networks
 from harness import Results, cpu_limit
+from wide_tables import cpdag
 
 from icdh import HNMSearch, graphs, metrics, simulate
 from paper_reproduction.jobs import seed_of
@@ -244,6 +248,57 @@ TOGETHER: dict[str, Callable] = {
 }
 
 
+class Linear(NamedTuple):
+    """A kind of linear tables: its graph of N variables, sizes of weights, deviations of noise, and units that grow."""
+
+    graph: Callable
+    weights: tuple[float, float]
+    deviations: tuple[float, float]
+    grows: bool
+
+
+def in_random_order(variables: int, seed: int) -> np.ndarray:
+    """Return a scale-free graph whose edges follow a random order, so that hubs have causes and effects."""
+    joined = simulate.scale_free(variables, 2, random_state=seed)
+    place = np.random.default_rng(seed).permutation(variables)
+    return (joined | joined.T) * (place[:, np.newaxis] < place)
+
+
+ONE_SCALE: dict[str, Any] = {"weights": (0.5, 2.0), "deviations": (0.5, 1.5), "grows": False}
+GROWING: dict[str, Any] = {"weights": (1.0, 3.0), "deviations": (0.2, 1.0), "grows": True}
+LINEAR = {
+    "ER2": Linear(lambda variables, seed: simulate.erdos_renyi(variables, 2, random_state=seed), **ONE_SCALE),
+    "ER4": Linear(lambda variables, seed: simulate.erdos_renyi(variables, 4, random_state=seed), **ONE_SCALE),
+    "scale-free": Linear(in_random_order, **ONE_SCALE),
+    "hubs as effects": Linear(lambda variables, seed: simulate.scale_free(variables, 2, random_state=seed), **GROWING),
+    "hubs as causes": Linear(lambda variables, seed: simulate.scale_free(variables, 2, random_state=seed).T, **GROWING),
+}
+
+
+def linear_table(kind: str, noise: str, variables: int, rows: int, seed: int) -> Table:
+    """Return a linear table."""
+    how, rng = LINEAR[kind], np.random.default_rng([seed, variables, rows, len(kind), len(noise)])
+    graph, X = np.asarray(how.graph(variables, seed)) != 0, np.zeros((rows, variables))
+    for node in graphs.causal_order(graph):
+        p = np.count_nonzero(graph[:, node])
+        mean = X[:, graph[:, node]] @ (rng.uniform(*how.weights, p) * rng.choice([-1.0, 1.0], p))
+        drawn = rng.laplace(size=rows) / np.sqrt(2.0) if noise == "Laplace" else rng.normal(size=rows)
+        X[:, node] = mean + rng.uniform(*how.deviations) * drawn
+        X[:, node] /= 1.0 if how.grows else X[:, node].std()
+    group, part = f"{kind}, {noise}, {rows} rows", f"{variables} variables"
+    return Table(group, part, f"{group}, {part} {seed}", X, graph.astype(float), [])
+
+
+def linear(count: int, folder: Path | None) -> Iterator[Table]:
+    """Yield linear tables."""
+    for variables in (20, 50, 100):
+        for seed in range(FIRST_SEED, FIRST_SEED + count):
+            for kind in LINEAR:
+                for noise in ("Gaussian", "Laplace"):
+                    for rows in (300, 1000):
+                        yield linear_table(kind, noise, variables, rows, seed)
+
+
 def through_a_curve(curve: Callable, parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return an effect of parents, shape (n, p): noise inside and outside of a curve."""
     n, p = parents.shape
@@ -429,6 +484,7 @@ SETS: dict[str, Callable] = {
     "mixed": lambda count, folder: by_equations(MIXED, count),
     "few": few,
     "dense": dense,
+    "linear": linear,
     "curved": curved,
     "chambers": lambda count, folder: by_equations(CHAMBERS, count),
     "netsim": netsim,
@@ -446,9 +502,9 @@ def of_sequence(X, labels):
     return HNMSearch().fit(X, sequence=True).adjacency_matrix_
 
 
-def of_reproduction(name):
-    """Return a method of the paper's tables, at their threshold."""
-    return lambda X, labels: np.abs(estimate(name, X, 0)) > THRESHOLD
+def of_reproduction(name, threshold=THRESHOLD):
+    """Return a method of the paper's tables, by default at their threshold."""
+    return lambda X, labels: np.abs(estimate(name, X, 0)) > threshold
 
 
 def pc(X, labels):
@@ -489,13 +545,20 @@ METHODS: dict[str, Callable] = {
     "BOSS": lambda X, labels: standard_networks.boss(X, None),
     "PC": pc,
     "DirectLiNGAM": of_reproduction("DirectLiNGAM"),
+    "DirectLiNGAM, all edges": of_reproduction("DirectLiNGAM", 0.0),
     "NOTEARS-MLP": of_reproduction("NOTEARS-MLP"),
     "hill climbing": hill_climbing,
     "no edge": lambda X, labels: np.zeros((X.shape[1],) * 2),
 }
 
 
-OF_GROUPS = {"HNMSearch, sequence": ("NetSim", "IT monitoring"), "hill climbing": MIXED}  # methods for these alone
+OF_CLONES = {"netsim", "collected"}
+LAPLACE = [f"{kind}, Laplace, {rows} rows" for kind in LINEAR for rows in (300, 1000)]
+OF_GROUPS = {  # methods for these alone
+    "HNMSearch, sequence": ("NetSim", "IT monitoring"),
+    "DirectLiNGAM, all edges": LAPLACE,
+    "hill climbing": MIXED,
+}
 
 
 def prepared(table: Table) -> tuple[np.ndarray, np.ndarray, list]:
@@ -514,8 +577,24 @@ def measure(method: str, table: Table, limit: float) -> dict:
             graph = np.asarray(METHODS[method](X, labels), dtype=float)
     except Exception as error:  # of any rival
         return {"failure": type(error).__name__, "seconds": round(time.process_time() - begin, 2)}
-    found = metrics.evaluate(graph, truth)
-    return {name: int(found[name]) for name in KEPT} | {"seconds": round(time.process_time() - begin, 2)}
+    seconds, found = round(time.process_time() - begin, 2), metrics.evaluate(graph, truth)
+    kept = {name: int(found[name]) for name in KEPT}
+    if is_of_classes(table.group):
+        estimate = cpdag(graph != 0) if graphs.is_dag(graph) else graph != 0
+        kept["class_errors"] = int(metrics.shd(estimate.astype(float), cpdag(truth != 0).astype(float)))
+    return kept | {"seconds": seconds}
+
+
+def is_of_classes(group: str) -> bool:
+    """Return whether the tables of a group, linear with Gaussian noise, tell only the equivalence class."""
+    return group.partition(",")[0] in LINEAR and "Gaussian" in group
+
+
+def errors_of(row: dict) -> int:
+    """Return the errors that the printed table counts."""
+    if row["set"] != "linear":
+        return row["shd_favourable"]
+    return row["class_errors" if is_of_classes(row["group"]) else "shd"]
 
 
 def summary(rows: list[dict]) -> Iterator[str]:
@@ -546,7 +625,7 @@ def print_summary(rows: list[dict]) -> None:
 def mean(rows: list[dict], count: int, method: str) -> str:
     """Return the mean SHD of a method on a number of tables."""
     tried = [row for row in rows if row["method"] == method]
-    ended = [row["shd_favourable"] for row in tried if "failure" not in row]
+    ended = [errors_of(row) for row in tried if "failure" not in row]
     if not ended:
         return "stopped" if tried else "–"
     return f"{np.mean(ended):.1f}" + (f" ({len(ended)})" if len(ended) < count else "")
@@ -556,15 +635,13 @@ def main() -> None:
     """Run what has no result yet, and print the mean SHD of every group."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path)
-    parser.add_argument(
-        "--sets", nargs="*", choices=SETS, default=["csuite", "mixed", "few", "dense", "curved", "chambers"]
-    )
+    parser.add_argument("--sets", nargs="*", choices=SETS, default=[name for name in SETS if name not in OF_CLONES])
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
     parser.add_argument("--tables", type=int, default=5, help="of each kind")
     parser.add_argument("--limit", type=float, default=120.0, help="CPU seconds of one fit")
     parser.add_argument("--folder", type=Path, help="holds the clones")
     arguments = parser.parse_args()
-    if arguments.folder is None and {"netsim", "collected"} & set(arguments.sets):
+    if arguments.folder is None and OF_CLONES & set(arguments.sets):
         parser.error("netsim and collected need --folder, which holds the clones")
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")

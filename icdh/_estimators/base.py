@@ -54,7 +54,7 @@ class SearchSettings:
     prior_precision: float = parameter(3.0, Number(0, above=True))
     edge_penalty: float | str = parameter("auto", Number(0, words=("auto",)))
     binary_effect_penalty: float = parameter(5.0, Number(0))
-    max_parents: int = parameter(20, Number(1, integer=True))
+    max_parents: int = parameter(100, Number(1, integer=True))
     noise_distribution: str = parameter("auto", Choice(NOISE_DISTRIBUTIONS))
     column_transform: str = parameter("auto", Choice(("auto", *TRANSFORMS)))
     search: str = parameter("greedy", Choice(("greedy", "exact")))

@@ -61,9 +61,9 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         between columns of a natural order in 71 public tables, 62 % point forward with five nats and 56 % without. With
         zero the evidence alone decides. With a very large number no binary column has a numeric cause, as in
         conditional Gaussian networks (Lauritzen and Wermuth). ``knowledge`` declares outcomes.
-    max_parents : int, default 20
-        The most causes of a variable. Eight are too few for dense graphs. Take a linear one of 50 variables and 200
-        edges, where some have nine to eleven causes: eight leave 77 errors, the default 8.
+    max_parents : int, default 100
+        The most causes of a variable. A limit below what a variable has spoils the graph around it: of 50 linear
+        variables, one of them with 30 causes, a limit of 20 leaves 78 errors, the default none.
     noise_distribution : {"auto", "gaussian", "student", "free"}, default "auto"
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
         ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless a graph found by

@@ -263,16 +263,17 @@ def greedy_search(
     search = Search(climber, callback, start or SearchResult(climber.least, [], False))
 
     def run() -> None:
-        if start is not None:
+        if start is not None:  # by other scores, which chose the noise as well
             climber.grow(list(enumerate(start.graph)))  # misfit pays for edges
+            search.climb(search.graph)
+            return
         search.climb(search.graph)
-        if start is None and (other := other_start(search.graph)) is not None:
+        if (other := other_start(search.graph)) is not None:
             search.climb_from(other)
-        if start is None:
-            search.escape()
+        search.escape()
         graph, moves = search.graph, list(search.moves)
         score = climber.total(graph)
-        while start is None and search.choose_noise(start_of_noise):
+        while search.choose_noise(start_of_noise):
             search.escape()
         if climber.revoke_noise(search.graph, score):
             if climber.fall(search.graph, graph) > 0.0:

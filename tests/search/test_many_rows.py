@@ -139,6 +139,18 @@ def test_the_noise_that_few_rows_show_is_that_of_all():
     assert model.noise_distribution_ in ("free", "mixed")
 
 
+def test_noise_that_few_rows_chose_stays_on_more(monkeypatch):
+    """A cause that is evenly spread tells its direction, though one variable of two is all that shows it."""
+    monkeypatch.setattr(graph_search, "SIZES", replace(graph_search.SIZES, first_rows=1000))
+    rng, n = np.random.default_rng(0), 2500
+    cause = rng.uniform(-2.0, 2.0, n)
+    model = HNMSearch(column_transform="none").fit(np.column_stack([cause, cause + 0.3 * rng.normal(size=n)]))
+    scores = model.found_graph().scores
+    assert (scores.families.counts() == n).all()
+    assert scores.noise == "auto"
+    assert model.adjacency_matrix_[0, 1] > 0.0
+
+
 @pytest.mark.parametrize(("n_rows", "is_said"), [(1500, True), (1000, False)])
 @pytest.mark.usefixtures("_few")
 def test_a_fit_says_in_whose_nats_strengths_are(tmp_path, data, printed, n_rows, is_said):

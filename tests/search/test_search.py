@@ -267,6 +267,8 @@ def test_of_a_choice_that_is_taken_back_the_graph_stays_that_is_better_without_i
     assert found.graph == (earlier if is_earlier_better else later)
     assert [move[:3] for move in found.moves][:1] == [("insert", 1, 0)]
     assert len(found.moves) == (1 if is_earlier_better else 3)
+    greedy_search(table, free(N), start=found)
+    assert len(asked) == 1  # a search that goes on has no graph by other noise to compare with
 
 
 def test_scores_settle_only_where_no_escape_is_left():
