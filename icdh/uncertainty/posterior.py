@@ -76,7 +76,7 @@ def posterior(
     model: HNMSearch,
     *,
     n_candidates: int = 8,
-    max_parents: int = 3,
+    max_parents: int = 5,
     temperature: float | None = None,
     n_samples: int = 5000,
     random_state: int = 0,
@@ -99,7 +99,9 @@ def posterior(
     n_candidates : int
         Number of candidates of a variable, by default 8. Every further candidate doubles the time.
     max_parents : int
-        The most causes of a family, by default 3. The learned families and their neighbours are weighed in any case.
+        The most causes of a family, by default 5. The learned families and their neighbours are weighed in any case. With 3
+        the posterior of dense tables is sure of wrong graphs, as the true families are not weighed; 10 variables then take
+        0.3 to 0.5 of the time.
     temperature : float, optional
         The divisor of the evidence; the prior over graphs is not divided. 1 is Bayes' rule, by the noise of the search.
         By default the share of the evidence that counts is unknown, and so is the noise unless
