@@ -99,15 +99,14 @@ def posterior(
     n_candidates : int
         Number of candidates of a variable, by default 8. Every further candidate doubles the time.
     max_parents : int
-        The most causes of a family, by default 5. The learned families and their neighbours are weighed in any case. With 3
-        the posterior of dense tables is sure of wrong graphs, as the true families are not weighed; 10 variables then take
-        0.3 to 0.5 of the time.
+        The most causes of a family, by default 5. The learned families and their neighbours are weighed in any case.
+        With 3 the true families of dense tables are not weighed, and the posterior is sure of wrong graphs; ten
+        variables then take 0.3 to 0.5 of the time.
     temperature : float, optional
         The divisor of the evidence; the prior over graphs is not divided. 1 is Bayes' rule, by the noise of the search.
         By default the share of the evidence that counts is unknown, and so is the noise unless
-        ``noise_distribution`` names one: the posterior is the mean over both.
-        If rows depend on one another, by ``groups`` or ``sequence`` of ``fit``, the divisor is
-        multiplied by the largest design effect of two columns.
+        ``noise_distribution`` names one: the posterior is the mean over both. If rows depend on one another, by
+        ``groups`` or ``sequence`` of ``fit``, the divisor is multiplied by the largest design effect of two columns.
     n_samples : int
         Number of graphs to draw, by default 5000.
     random_state : int
