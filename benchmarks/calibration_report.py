@@ -1,26 +1,29 @@
 """Scores of the probabilities that `calibration.py` kept: Brier score, log score, expected calibration error.
 
-    python benchmarks/calibration_report.py benchmarks/results/calibration.json [--lines FILE.jsonl ...] [--temperature]
+    python benchmarks/calibration_report.py benchmarks/results/calibration.json [--lines FILE.jsonl ...] [--reliability]
 
 With ``--lines`` the results are first made from the files of `calibration.py`: a row for each table and method, which
-holds the scores and, for ten bins of probability, how many possible edges are in it, the sum of their probabilities,
-and how many of them are true. A row of the table is a method on all of its tables; its last column is the Brier score
-of `icdh.posterior` on the same tables. ``--temperature`` prints the log score of every temperature: it is chosen on
-tables of its own. ``--sure`` prints by kind and by number of rows how many of the edges of probability 0.9 and more are
-there.
+holds the scores and, for bins of probability, how many possible edges are in it, the sum of their probabilities,
+and how many of them are true. Of a posterior there is a further row about directions given that there is an edge. A row
+of the table is a method on all of its tables; its last column is the Brier score of `icdh.posterior` at temperature 1
+on the same tables. ``--reliability`` prints count, mean probability and share of true edges by bin, of all tables, by
+kind and by number of rows, with Brier score and log score.
 """
 
 import argparse
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from calibration import MISSPECIFIED, OWN, read_lines
+from calibration import AVERAGED, MISSPECIFIED, OWN, read_lines
 from harness import machine
 
 from icdh.files import replace_on_success
 
-BINS = 10
+TENTHS = np.linspace(0.0, 1.0, 11)
+FINE = np.array([*TENTHS[:-1], 0.97, 0.99, 1.0])  # that results hold
+COARSE = np.array([0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99, 1.0])
 POSTERIOR = "posterior"
 LEARNERS = {
     "search": "HNMSearch",
@@ -35,46 +38,51 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path)
     parser.add_argument("--lines", type=Path, nargs="+")
-    parser.add_argument("--temperature", action="store_true")
-    parser.add_argument("--sure", action="store_true")
+    parser.add_argument("--reliability", action="store_true")
     arguments = parser.parse_args()
     if arguments.lines:
         lines = [line for path in arguments.lines for line in read_lines(path)]
         write(arguments.results, [row for line in lines for row in rows_of(line)])
     rows = read(arguments.results)
-    print_scores(rows)
-    if arguments.temperature:
-        print_temperatures(rows)
-    if arguments.sure:
-        print_sure(rows)
+    if arguments.reliability:
+        print("\n".join(reliability(rows)))
+    else:
+        print_scores(rows)
 
 
 def rows_of(line):
-    """Return the rows of a line: one, or one a temperature."""
+    """Return the rows of a line: one, or two a temperature."""
     shape = (line["variables"],) * 2
-    truth = np.reshape(line["truth"], shape)
+    truth = np.reshape(line["truth"], shape) != 0
+    possible = ~np.eye(len(truth), dtype=bool)
     for temperature, thousandths in line["thousandths"].items():
-        p = np.reshape(thousandths, shape) / 1000.0
-        possible = ~np.eye(len(p), dtype=bool)
-        p, t = p[possible], truth[possible] != 0
-        place = np.minimum((p * BINS).astype(int), BINS - 1)
-        count, total, true = (np.bincount(place, weights, BINS) for weights in (None, p, t.astype(float)))
-        filled, likely = count > 0, np.clip(p, 0.001, 0.999)  # so that no single error costs infinitely many nats
-        yield {
-            **{name: line[name] for name in ("kind", "variables", "rows", "seed", "table")},
-            "method": label(line, temperature),
-            **{name: line[name] for name in ("resamples", "seconds")},
-            "brier": round(float(np.square(p - t).mean()), 5),
-            "log": round(float(-np.log(np.where(t, likely, 1.0 - likely)).mean()), 5),
-            "count": count[filled].astype(int).tolist(),
-            "probability": total[filled].round(3).tolist(),
-            "true": true[filled].astype(int).tolist(),
-        }
+        p, method = np.reshape(thousandths, shape) / 1000.0, label(line, temperature)
+        yield row(line, method, p[possible], truth[possible])
+        if line["sampling"] is None:
+            joined = np.triu((truth | truth.T) & (p + p.T > 0.0))
+            yield row(line, f"{method}, directions", p[joined] / (p + p.T)[joined], truth[joined])
+
+
+def row(line, method, p, t):
+    """Return the row of a method, given probabilities and what is true."""
+    place = np.clip(np.searchsorted(FINE, p, side="right") - 1, 0, FINE.size - 2)
+    count, total, true = (np.bincount(place, weights, FINE.size - 1) for weights in (None, p, t.astype(float)))
+    filled, likely = count > 0, np.clip(p, 0.001, 0.999)  # so that no single error costs infinitely many nats
+    return {
+        **{name: line[name] for name in ("kind", "variables", "rows", "seed", "table")},
+        "method": method,
+        **{name: line[name] for name in ("resamples", "seconds")},
+        "brier": round(float(np.square(p - t).sum()) / max(p.size, 1), 5),
+        "log": round(float(-np.log(np.where(t, likely, 1.0 - likely)).sum()) / max(p.size, 1), 5),
+        "count": count[filled].astype(int).tolist(),
+        "probability": total[filled].round(3).tolist(),
+        "true": true[filled].astype(int).tolist(),
+    }
 
 
 def label(line, temperature):
     if line["sampling"] is None:
-        return POSTERIOR if temperature == "1" else f"{POSTERIOR} T={temperature}"
+        return {"1": POSTERIOR, AVERAGED: f"{POSTERIOR}, {AVERAGED}"}.get(temperature, f"{POSTERIOR} T={temperature}")
     return f"{LEARNERS[line['method']]}, {line['sampling']}"
 
 
@@ -101,12 +109,12 @@ def group_of(row):
     return "own" if row["kind"] in OWN else "misspecified" if row["kind"] in MISSPECIFIED else "other"
 
 
-def curve(rows):
+def curve(rows, bins=TENTHS):
     """Return mean probability, share of true edges and count of the bins that hold any, over all rows."""
-    sums = np.zeros((3, BINS))
+    sums = np.zeros((3, bins.size - 1))
     for row in rows:
         own = np.array([row["count"], row["probability"], row["true"]])
-        place = np.minimum((own[1] / own[0] * BINS + 1e-6).astype(int), BINS - 1)
+        place = np.clip(np.searchsorted(bins, own[1] / own[0] + 1e-7, side="right") - 1, 0, bins.size - 2)
         np.add.at(sums, (slice(None), place), own)
     count, probability, true = sums[:, sums[0] > 0]
     return probability / count, true / count, count
@@ -139,22 +147,26 @@ def rank(method):
     return [POSTERIOR, *LEARNERS.values(), learner].index(learner), method
 
 
-def print_temperatures(rows):
-    """Print the log score of every temperature, the mean over tables."""
-    for method in sorted({row["method"] for row in rows if row["method"].startswith(POSTERIOR)}):
-        some = [row["log"] for row in rows if row["method"] == method]
-        print(f"{method}: log score {np.mean(some):.4f} over {len(some)} tables")
-
-
-def print_sure(rows):
-    """Print mean probability and share of true edges in the last bin, by kind and by number of rows."""
-    print("method            tables            number  probability  true")
-    for method in sorted({row["method"] for row in rows}):
-        for name in ("kind", "rows"):
-            for value in sorted({row[name] for row in rows}):
-                same = [row for row in rows if row["method"] == method and row[name] == value]
-                probability, frequency, count = (values[-1] for values in curve(same))
-                print(f"{method:16s}  {value!s:16s}  {count:6.0f}  {probability:.3f}        {frequency:.3f}")
+def reliability(rows):
+    """Yield tables of mean probability / share that is true (count) by bin of probability."""
+    heads = [f"{low:g} to {high:g}" for low, high in pairwise(COARSE)]
+    for method in sorted({row["method"] for row in rows}, key=rank):
+        own = [row for row in rows if row["method"] == method]
+        groups = {"all": own} | {
+            value: [row for row in own if row[name] == value]
+            for name in ("kind", "rows")
+            for value in sorted({row[name] for row in own})
+        }
+        yield f"| {method} | tables | Brier | log | {' | '.join(heads)} |"
+        yield "|---" * (len(heads) + 4) + "|"
+        for group, some in groups.items():
+            brier, log, _ = scores(some)
+            texts = dict.fromkeys(range(len(heads)), "")
+            for mean, share, count in zip(*curve(some, COARSE), strict=True):
+                place = min(int(np.searchsorted(COARSE, mean + 1e-7, side="right")), len(heads)) - 1
+                texts[place] = f"{mean:.3f} / {share:.3f} ({count:.0f})"
+            yield f"| {group} | {len(some)} | {brier:.4f} | {log:.4f} | {' | '.join(texts.values())} |"
+        yield ""
 
 
 if __name__ == "__main__":

@@ -61,10 +61,23 @@ class WeighedFamilies:
         """The largest log weight of all subsets of every set of candidates, shape (N, 2^K)."""
         return _over_subsets(self.weights, np.maximum)
 
+    def tempered(self, temperature: float, prices: Floats) -> "WeighedFamilies":
+        """Return the families with their log weights over a temperature, less the prices of edges, shape (N, N)."""
+        n_candidates = self.candidates.shape[1]
+        sets = np.arange(1 << n_candidates) >> np.arange(n_candidates)[:, np.newaxis] & 1
+        of_candidates = prices[self.candidates, np.arange(self.n_variables)[:, np.newaxis]]
+        excluded = self.weights <= -WITHOUT_REQUIRED
+        weights = self.weights / temperature - np.where(self.candidates < 0, 0.0, of_candidates) @ sets
+        return WeighedFamilies(self.candidates, np.where(excluded, self.weights, weights))
+
     def index(self, node: int, parents: Iterable[int]) -> int:
         """Return the index of a set of candidates."""
         candidates = self.candidates[node].tolist()
         return sum(1 << candidates.index(parent) for parent in parents)
+
+    def log_weight(self, graph: Graph) -> float:
+        """Return the log weight of a graph, the parents of every node, all of them candidates."""
+        return float(sum(self.weights[node, self.index(node, parents)] for node, parents in enumerate(graph)))
 
     def parents(self, node: int, index: int) -> tuple[int, ...]:
         """Return the parents in a set of candidates, in ascending order."""
@@ -91,8 +104,6 @@ def weigh_families(
     n_candidates: int,
     max_parents: int,
     most_parents: int | None = None,
-    temperature: float = 1.0,
-    prices: np.ndarray | None = None,
 ) -> WeighedFamilies:
     """Score all families of at most ``max_parents`` parents among the candidates of every node.
 
@@ -111,15 +122,11 @@ def weigh_families(
         The most parents of a family, other than those of ``graph`` and their neighbours.
     most_parents : int, optional
         The most parents of the neighbours of families of ``graph``; by default any number.
-    temperature : float
-        Scores are divided by it: above one where evidence is overconfident.
-    prices : ndarray, shape (N, N), optional
-        Nats that each edge costs beside the divided score; by default none.
 
     Returns
     -------
     WeighedFamilies
-        Log weights: minus the scores over the temperature, minus prices.
+        Log weights: minus the scores.
     """
     chosen = choose_candidates(scores, graph, rules.forbidden, n_candidates)
     largest = max(map(len, chosen))
@@ -129,7 +136,6 @@ def weigh_families(
     weights = np.full((len(graph), 1 << largest), -np.inf)
     weights[:, 0] = -WITHOUT_REQUIRED
     weighed = WeighedFamilies(candidates, weights)
-    prices = np.zeros(rules.forbidden.shape) if prices is None else prices
     least = rules.required_parents
     families = {
         (node, parents)
@@ -140,8 +146,7 @@ def weigh_families(
     for size in range(len(graph)):  # the smaller ones first: larger families are fitted from them
         batch = sorted(family for family in families if len(family[1]) == size)
         for (node, parents), score in zip(batch, scores(batch), strict=True):
-            price = prices[list(parents), node].sum()
-            weights[node, weighed.index(node, parents)] = -score / temperature - price
+            weights[node, weighed.index(node, parents)] = -score
     return weighed
 
 

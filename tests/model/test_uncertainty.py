@@ -114,7 +114,7 @@ def test_too_many_variables_for_a_sum_are_refused():
     assert list(sampled.to_frame()) == []
 
 
-def test_weights_are_scores_over_the_temperature_and_candidates_keep_the_graph(weights):
+def test_weights_are_scores_and_candidates_keep_the_graph(weights):
     def scores(batch):
         return [-weights.get(family, -50.0) for family in batch]
 
@@ -123,13 +123,23 @@ def test_weights_are_scores_over_the_temperature_and_candidates_keep_the_graph(w
     chosen = choose_candidates(scores, graph, forbidden, 1)
     assert chosen[3][:3] == [0, 1, 2]
     assert [len(own) for own in chosen] == [1, 1, 1, 3]
-    families = weigh_families(scores, graph, EdgeRules.of(forbidden), n_candidates=3, max_parents=1, temperature=2.0)
+    families = weigh_families(scores, graph, EdgeRules.of(forbidden), n_candidates=3, max_parents=1)
     assert 2 not in families.candidates[1]
     for node, index in np.argwhere(np.isfinite(families.weights)).tolist():
         parents = families.parents(node, index)
-        assert families.weights[node, index] == pytest.approx(weights.get((node, parents), -50.0) / 2.0)
+        assert families.weights[node, index] == pytest.approx(weights.get((node, parents), -50.0))
         assert len(parents) <= 1 or abs(len(parents) - len(graph[node])) <= 1
     assert np.isfinite(families.weights[3, -1])
+
+
+def test_tempered_weights_are_over_the_temperature_and_edges_cost_their_price(families, weights):
+    prices = np.random.default_rng(0).random((N, N))
+    tempered = families.tempered(2.0, prices)
+    for node, index in np.argwhere(np.isfinite(families.weights)).tolist():
+        parents = families.parents(node, index)
+        expected = weights[node, parents] / 2.0 - prices[list(parents), node].sum()
+        assert tempered.weights[node, index] == pytest.approx(expected)
+    np.testing.assert_array_equal(np.isfinite(tempered.weights), np.isfinite(families.weights))
 
 
 def weighed_parents(graph, rules, node, **options):
@@ -409,7 +419,7 @@ def model(table):
 
 
 def test_the_posterior_of_a_fitted_search_is_about_the_users_columns(model):
-    sure = posterior(model, n_samples=500)
+    sure = posterior(model, n_samples=500, temperature=1.0)
     assert sure.names == ["x0", "x1", "x2", "x3"]
     assert min(sure.edge_probability[2, 0], sure.edge_probability[0, 3]) > 0.99
     assert not sure.edge_probability[1].any()
@@ -426,6 +436,40 @@ def test_a_high_temperature_leaves_the_prior(model):
     expected = prior @ graphs[:, 0, 1] / prior.sum()
     drawn = posterior(model, n_samples=20_000, temperature=1e9).edge_probability[np.ix_(varying, varying)]
     np.testing.assert_allclose(drawn[~np.eye(3, dtype=bool)], expected, atol=0.015)
+
+
+def averaged_over_shares(model, random_state=0):
+    """Return the mean of posteriors whose evidence counts a share, over shares that are uniform."""
+    shares = (np.arange(16) + 0.5) / 16
+    own = [posterior(model, temperature=1.0 / s, n_samples=2000, random_state=random_state) for s in shares]
+    return np.mean([one.edge_probability for one in own], axis=0)
+
+
+def test_any_share_of_the_evidence_is_as_probable(model):
+    found = posterior(model, n_samples=20_000)
+    np.testing.assert_allclose(found.edge_probability, averaged_over_shares(model), atol=0.02)
+    assert 0.95 < found.edge_probability[2, 0] < posterior(model, temperature=1.0).edge_probability[2, 0]
+    assert found.weights.sum() == pytest.approx(1.0)
+    assert 1000 < found.effective_samples < 20_000
+
+
+def test_a_noise_that_nobody_named_is_averaged_over(monkeypatch):
+    """Laplace noise tells the direction, Gaussian noise does not."""
+    rng = np.random.default_rng(0)
+    x0, e = rng.laplace(size=(2, 500))
+    X = np.column_stack([x0, x0 + e])
+    model, module = HNMSearch().fit(X), sys.modules[draw_posterior.__module__]
+    noises, found = module.NOISES, posterior(model).edge_probability
+    assert sum(noises.values()) == pytest.approx(1.0)
+    by_noise = {}
+    for name in noises:
+        monkeypatch.setattr(module, "NOISES", dict.fromkeys(noises, 1e-12) | {name: 1.0})
+        by_noise[name] = posterior(model).edge_probability
+    np.testing.assert_allclose(found, sum(share * by_noise[name] for name, share in noises.items()), atol=0.02)
+    assert by_noise["gaussian"][0, 1] < 0.7
+    assert by_noise["student"][0, 1] > 0.9
+    named = posterior(HNMSearch(noise_distribution="gaussian").fit(X)).edge_probability
+    np.testing.assert_allclose(named, by_noise["gaussian"], atol=0.05)
 
 
 def test_exact_search_is_never_worse_than_greedy():
