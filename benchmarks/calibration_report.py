@@ -82,7 +82,8 @@ def row(line, method, p, t):
 
 def label(line, temperature):
     if line["sampling"] is None:
-        return {"1": POSTERIOR, AVERAGED: f"{POSTERIOR}, {AVERAGED}"}.get(temperature, f"{POSTERIOR} T={temperature}")
+        named = f"{POSTERIOR}, {temperature}" if temperature.startswith(AVERAGED) else f"{POSTERIOR} T={temperature}"
+        return POSTERIOR if temperature == "1" else named
     return f"{LEARNERS[line['method']]}, {line['sampling']}"
 
 

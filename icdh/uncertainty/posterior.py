@@ -210,7 +210,7 @@ def _mean(posteriors: Sequence[GraphPosterior], shares: Sequence[float]) -> Grap
     every = np.concatenate([share * one.weights for one, share in zip(posteriors, shares, strict=True)])
     graphs, where = np.unique(np.concatenate([one.graphs for one in posteriors]), axis=0, return_inverse=True)
     effective = 1.0 / sum(share**2 / one.effective_samples for one, share in zip(posteriors, shares, strict=True))
-    weights: Floats = np.bincount(where.ravel(), every)
+    weights = np.bincount(where.ravel(), every).astype(np.float64)
     return GraphPosterior(posteriors[0].names, graphs, weights, None, np.nan, effective)
 
 
