@@ -312,7 +312,8 @@ class Prospects:
         hopes = self._estimates[self._waiting]
         place = max(hopes.size - count, 0)
         near = self._waiting[hopes >= np.partition(hopes, place)[place] - tie]
-        return near[first_largest(self._estimates[near], count, tie)]
+        chosen: Integers = near[first_largest(self._estimates[near], count, tie)]
+        return chosen
 
     def moves(self, chosen: Integers) -> list[tuple[bool, int, int]]:
         """Return whether each of these moves is a reversal, its cause and its effect."""
