@@ -177,7 +177,10 @@ def effect(
         model = search.fit(X, groups=labels, sequence=sequence, sample_weight=share if is_weighted else None)
     if adjust == "posterior":
         if not isinstance(model, HNMSearch):
-            raise TypeError(f"{option('adjust', 'posterior')} needs a fitted HNMSearch as {option('model')}, or none")
+            raise TypeError(
+                f"{option('adjust', 'posterior')} needs a fitted HNMSearch as {option('model')}, or none; a saved "
+                "model holds no other graphs: leave it out, and one is fitted"
+            )
         graphs = posterior(model, random_state=seed)
         sets = parent_sets(graphs.graphs, graphs.weights, *pair)
         answers, notes = [each.mixture(sets) for each in questions], list[str]()
@@ -398,7 +401,7 @@ class _Question:
 
         average = mixture(sets, estimate, self.level)
         note = f"graphs of probability {average.unanswered:.2f} give no answer, and are left out"
-        answer = self._effect(average[:3], f"{self._estimand()}, averaged over graphs")
+        answer = self._effect(average[:3], f"{self._estimand()}, averaged over graphs, zero in those without a path")
         return replace(answer, probability_of_effect=average.probability, notes=(note,) * (average.unanswered > 0.01))
 
     def _effect(self, numbers: tuple[float, float, float], estimand: str) -> Effect:

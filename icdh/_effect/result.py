@@ -194,7 +194,7 @@ class Effect(Result):
 
     def summary(self) -> str:
         """Return the answer as text."""
-        adjusted = "the causes in each graph" if self.adjusted is None else listed(self.adjusted, 8) or "nothing"
+        adjusted = "the causes in each graph" if self.adjusted is None else listed(self.adjusted) or "nothing"
         pair, curve = f"{printable(self.cause)} -> {printable(self.effect)}", self.curve
         counts = [
             f"{rows:,.0f}" + ("" if value == "all" else f" at {shown(value)}")

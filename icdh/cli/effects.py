@@ -35,6 +35,8 @@ def _check(command: "Effects") -> None:
         raise ValueError("--values, --plot and --report are about one pair; name its --cause and --effect")
     if command.frequency and command.cause is not None and not command.values:
         raise ValueError("--frequency is for the list of all pairs; an answer about one takes --weights as they are")
+    if command.cause is not None and command.missing == "impute":
+        raise ValueError("--missing impute is not for effects of a pair; say --missing drop")
     needs_rows = command.report or (command.plot and not command.values)
     if needs_rows and (command.values or is_model(command.data)):
         raise ValueError("--report and --plot of an answer need its table: icdh effects MODEL.icdh TABLE --cause ...")
@@ -95,8 +97,6 @@ def _answer(command: "Effects") -> "Effect":
             "an interval is about rows of one condition; leave the others out, or save a model by icdh fit --save and "
             "ask it for an answer without an interval: icdh effects MODEL.icdh"
         )
-    if command.missing == "impute":
-        raise ValueError("--missing impute is not for effects of a pair; say --missing drop, or impute first")
     rows = rows.complete()
     ways: tuple[Groups, ...] = (rows.groups, *(rows.units[name] for name in clusters[1:]))
     declared = dict(command.kinds) or None
