@@ -192,7 +192,8 @@ class GraphEnsemble(Result):
         return "\n".join([graphs, *lines, *rarer])
 
     def _mean(self, relations: Mask) -> Floats:
-        return np.asarray(np.tensordot(self.weights, relations, axes=1), dtype=np.float64)
+        shares = np.tensordot(self.weights, relations, axes=1)
+        return np.where(relations.all(axis=0), 1.0, shares)  # the sum of the weights may be one but for rounding
 
 
 def _check_level(level: float) -> None:

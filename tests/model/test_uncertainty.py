@@ -207,6 +207,13 @@ def test_probabilities_of_an_ensemble(ensemble):
     assert tied.edges()[0][:4] == ("a", "b", 0.5, 0.5)  # of equal directions the one in the order of the columns
 
 
+def test_an_edge_of_all_graphs_is_sure_whatever_the_rounding_of_weights():
+    graphs = np.zeros((3, 3, 3), dtype=bool)
+    graphs[:, 0, 1] = graphs[1:, 1, 2] = True
+    weights = np.array([0.3, 0.3, 0.4 - 2.0**-50])
+    assert GraphEnsemble(ABC, graphs, weights).edge_probability[0, 1] == 1.0
+
+
 def test_a_direction_is_decided_where_the_graphs_with_an_edge_agree(ensemble):
     np.testing.assert_array_equal(ensemble.direction_probability, [[0, 0.75, 0], [0.25, 0, 1], [0, 0, 0]])
     assert [edge.direction for edge in ensemble.edges()] == [0.75, 1.0]
