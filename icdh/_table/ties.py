@@ -147,9 +147,7 @@ class Grid:
         if not self.observed.size:
             half = 0.5 * self.step / 10.0**self.digits
             return values - half, values + half
-        edges = (self.observed[1:] + self.observed[:-1]) / 2
-        edges = np.pad(edges, 1, mode="reflect", reflect_type="odd") if edges.size > 1 else edges
-        place = nearest(self.observed, values)
+        edges, place = edges_of_cells(self.observed), nearest(self.observed, values)
         return edges[place], edges[place + 1]
 
     def decimals(self, whole: Floats) -> Floats:

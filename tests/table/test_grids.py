@@ -60,3 +60,10 @@ def test_what_lies_far_beyond_a_column_grows_in_proportion():
     transform = fit_transform("log", column)
     far = transform.undo(transform.apply(np.array([column.max()])) + np.array([0.0, 10.0, 20.0]))
     assert far[2] - far[1] == pytest.approx(far[1] - far[0])
+
+
+def test_cells_reach_half_way_to_the_next_values_and_as_far_at_the_ends():
+    """Also of two values alone, where a user declares such a column to be rounded."""
+    two, three = (grid_of(np.repeat(values, 50)) for values in ([0.0, 1.0], [0.0, 1.0, 5.0]))
+    np.testing.assert_array_equal(two.cells(np.array([1.0, 0.0])), [[0.5, -0.5], [1.5, 0.5]])
+    np.testing.assert_array_equal(three.cells(np.array([0.0, 1.0, 5.0])), [[-0.5, 0.5, 3.0], [0.5, 3.0, 7.0]])
