@@ -142,17 +142,16 @@ class FamilyModels:
 
         It is zero of the Gaussian, and where noise is not resolved.
         """
-        if not self.resolves_noise(family, fit):
+        residuals, deviation = self.residuals(family, fit)
+        if not _resolves(deviation):
             return 0.0
-        residuals, _ = self.residuals(family, fit)
         gain, name = self._noise(family[0], residuals, "auto")
         n = self.families.with_density(family)[1].numbers.n_counted
         return (gain + cost_of(name, n)) / n
 
     def resolves_noise(self, family: Family, fit: NodeFit) -> bool:
         """Return whether nearly all variances of a family are above the floor of the variance."""
-        _, deviation = self.residuals(family, fit)
-        return not np.mean(deviation**2 < RESOLVED_VARIANCE) > LEAST_UNRESOLVED
+        return _resolves(self.residuals(family, fit)[1])
 
     def _noise(self, node: int, residuals: Sequence[Floats], noise: str) -> tuple[float, str]:
         """Return the gain of a noise distribution and its name, by as many rows as there are independent ones."""
@@ -274,3 +273,8 @@ class FamilyModels:
             observed = codes[node], np.exp(log_p), of_candidates, of_parents
             gains = label_gain_estimates(*observed, families.row_weights(node))
             estimates[candidates] = gains - families.edge_penalty[candidates, node]
+
+
+def _resolves(deviation: Floats) -> bool:
+    """Return whether nearly all variances are above the floor of the variance, given standard deviations."""
+    return not np.mean(deviation**2 < RESOLVED_VARIANCE) > LEAST_UNRESOLVED

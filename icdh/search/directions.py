@@ -18,7 +18,7 @@ import numpy as np
 from icdh.graphs import break_cycles, causes_first
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.escapes import Search, SearchResult, recover
-from icdh.search.moves import DOUBTFUL, Graph, Move, differing_families, toggled, with_ancestors
+from icdh.search.moves import DOUBTFUL, Graph, Move, changed_families, differing_families, toggled, with_ancestors
 from icdh.search.order_search import Gains, search_orders
 from icdh.search.orders import WITHOUT_REQUIRED, WeighedFamilies, best_graph
 
@@ -170,7 +170,7 @@ def _better_graph(climber: Climber, graph: Graph) -> tuple[tuple[int, int], Grap
     """Return the first arrow that another graph turns, which is better, and that graph; None if there is none."""
     settled, limits = climber.rules.settled, (-LEAST_TURNED_GAIN, TURNED_MARGIN)
     edges = [(i, j) for j, parents in enumerate(graph) for i in parents if not settled[i, j]]
-    climber.scores([(node, toggled(graph[node], k)) for edge in edges for node, k in (edge, edge[::-1])])  # all at once
+    climber.scores([family for edge in edges for family in changed_families(graph, "reverse", *edge)])  # all at once
     for edge, turned, loss in _turned_graphs(climber, graph, edges, None, limits):
         if loss < -LEAST_TURNED_GAIN:
             return edge, turned
