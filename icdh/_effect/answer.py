@@ -92,7 +92,8 @@ def effect(
         groups.
     sample_weight : str, int or array_like, shape (M,), optional
         How many rows of the population each row stands for, such as the inverse of its chance to be sampled: a column,
-        which is then no variable, or one number a row. A graph is learned without them.
+        which is then no variable, or one number a row. A graph is learned with them, unless ``groups`` or ``sequence``
+        is given.
     kinds : mapping, optional
         Kinds of columns, as of `icdh.HNMSearch`; what ``model`` holds as labels are labels. Grades are numbers unless
         they are declared categorical.
@@ -130,7 +131,7 @@ def effect(
     Examples
     --------
     >>> import numpy as np
-        >>> import icdh
+    >>> import icdh
     >>> rng = np.random.default_rng(0)
     >>> age = rng.normal(size=400)
     >>> treated = (rng.random(400) < 1 / (1 + np.exp(-age))) * 1.0

@@ -3,12 +3,12 @@
 The search climbs from the graph of the required edges, by default the empty one, and from another graph if it is given
 one. Then it tries to leave the local optimum by detours: each node in turn loses all parents that are not required; the
 climb goes on while the node gets no other parent, then freely, and the outcome stays if it is better. Far behind, only
-moves that win back a share of what is lost are made. A node whose
-effects are joined becomes the effect of all its neighbours, too, where that may be better, and pairs of causes that
-tell something of a node only together become its causes. Then the families of the
-graph are polished, and the climb goes on. Last, the noise distribution is chosen. If that changes the scores, the
-search goes on from the graph at hand, or from the end of a new climb from the beginning, if that is better. If the
-graph found so gains too little, the choice is taken back, and the better of both graphs by Gaussian noise stays.
+moves that win back a share of what is lost are made. A node whose effects are joined becomes the effect of all its
+neighbours, too, where that may be better, and pairs of causes that tell something of a node only together become its
+causes. Then the families of the graph are polished, and the climb goes on. Last, the noise distribution is chosen. If
+that changes the scores, the search goes on from the graph at hand, or from the end of a new climb from the beginning,
+if that is better. If the graph found so gains too little, the choice is taken back, and the better of both graphs by
+Gaussian noise stays.
 """
 
 from collections.abc import Callable, Iterable
