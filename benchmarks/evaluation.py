@@ -42,7 +42,9 @@ def measure(variables):
     X = rng.normal(size=(OBSERVATIONS, variables))
     weights = initial_weights(X, UNITS, False, rng)
     rules = EdgeRules.of(np.eye(variables, dtype=bool))
-    problem = NetworkObjective.of(Problem(np.ascontiguousarray(X.T), rules, PENALTY, PENALTY), np.ones(X.T.shape))
+    problem = NetworkObjective.of(
+        Problem(np.ascontiguousarray(X.T), rules, PENALTY, PENALTY, weights=None), np.ones(X.T.shape)
+    )
     w = problem.input_weights(weights)
     functions = {"ours": lambda: problem.smooth(w), "floor": floor(X, rng)}
     torch_loss = torch_function(X, problem.solution(w, weights)[1])

@@ -105,7 +105,9 @@ def objective(X, w1):
     variables, units = w1.shape[:2]
     weights = Weights(w1, np.zeros((variables, units)), np.zeros((variables, units)), np.zeros(variables))
     rules = EdgeRules.of(np.eye(variables, dtype=bool))
-    problem = NetworkObjective.of(Problem(np.ascontiguousarray(X.T), rules, PENALTY, PENALTY), np.ones(X.T.shape))
+    problem = NetworkObjective.of(
+        Problem(np.ascontiguousarray(X.T), rules, PENALTY, PENALTY, weights=None), np.ones(X.T.shape)
+    )
     return problem.solution(problem.input_weights(weights), weights)[0]
 
 

@@ -53,7 +53,7 @@ def nll(X: TableLike, weights: Weights) -> float:
     True
     """
     features = checked_features(X, weights)
-    return gaussian_nll(features[: weights.n_variables], *outputs(features, weights))
+    return gaussian_nll(features[: weights.n_variables], *outputs(features, weights), None, None)
 
 
 def nll_and_gradient(

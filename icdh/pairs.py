@@ -324,7 +324,7 @@ def _bag(
     for share in PAIRS.clipped:
         samples = [_sample(column, values, share) for column, values in spread]
         causes = np.array([sample.clipped for sample in samples])
-        effects = [GaussianResponse(sample.clipped, np.zeros(rows.size), [sample.values]) for sample in samples]
+        effects = [GaussianResponse(sample.clipped, np.zeros(rows.size), [sample.values], None) for sample in samples]
         widths, no_penalty = np.ones(2, dtype=np.int64), np.zeros((2, 2))
         models = FamilyModels(Families(causes, effects, widths, no_penalty, PAIRS.prior_precision, start))
         yield _evaluate(models, samples, 0, 1), _evaluate(models, samples, 1, 0)

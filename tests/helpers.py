@@ -203,7 +203,7 @@ def random_dag(rng, n, density):
 
 def families_of(causes, responses=None, widths=None, edge_penalty=2.0, prior_precision=3.0, random_state=0, rows=None):
     """The families of variables, by default numbers with exact values."""
-    responses = list(map(GaussianResponse.exact, causes)) if responses is None else responses
+    responses = [GaussianResponse.exact(x, None) for x in causes] if responses is None else responses
     N = len(responses)
     widths = np.ones(N, dtype=int) if widths is None else widths
     penalties = np.broadcast_to(np.asarray(edge_penalty, dtype=float), (N, N))
@@ -231,7 +231,7 @@ def scores_of_columns(columns, **options):
 def problem_of(values, forbidden=None, required=None, **options):
     """What two phases fit to variables, one a row; by default every edge may appear."""
     rules = EdgeRules.of(np.eye(len(values), dtype=bool) if forbidden is None else forbidden, required)
-    return Problem(np.ascontiguousarray(values), rules, **{"l1": 0.01, "l2": 0.01} | options)
+    return Problem(np.ascontiguousarray(values), rules, **{"l1": 0.01, "l2": 0.01, "weights": None} | options)
 
 
 def recorded(monkeypatch, owner, name):

@@ -26,7 +26,7 @@ from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_c
 from icdh._table.ties import FEW_VALUES
 from icdh._table.weights import checked_weights
 from icdh._utils.arrays import ByColumn, Floats, Integers, RandomState, TableLike
-from icdh._utils.checks import Choice, random_generator
+from icdh._utils.checks import LEVEL, Choice, random_generator
 from icdh._utils.labels import listed, printable, variable_index
 from icdh._utils.parallel import single_blas_thread
 from icdh.exceptions import DataWarning, option, warn
@@ -141,8 +141,7 @@ def effect(
     (2.6, True)
     """
     Choice(TARGETS).check("target", target)
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must be between 0 and 1; got {level!r}")
+    LEVEL.check("level", level)
     if isinstance(adjust, str):
         Choice(("graph", "posterior")).check("adjust, if not a list of covariates,", adjust)
     if _model_of(X) is not None:

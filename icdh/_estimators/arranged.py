@@ -116,7 +116,7 @@ class CanonicalTable(ColumnOrder):
     of_counts: Floats
     baseline: Mask | None
     related: RelatedRows | None
-    weights: Floats | None = None
+    weights: Floats | None
 
     @classmethod
     def of(cls, table: Table, scaling: Scaling, kinds: list[str], design: Design, rules: EdgeRules) -> "CanonicalTable":

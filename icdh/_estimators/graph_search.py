@@ -326,7 +326,7 @@ class GraphSearch:
             return None
         if scores.closed_form_gains(graph) is not scores.linear_gains:
             return None
-        order = lingam_order(families.causes, self.clock.check, families.weights)
+        order = lingam_order(families.causes, families.weights, self.clock.check)
         return graph_of_order(self._clocked(scores.linear_gains), order, self.table.rules, self.settings.max_parents)
 
     def _exact(self, scores: FamilyScore, found: SearchResult) -> SearchResult:

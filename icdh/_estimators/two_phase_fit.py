@@ -202,8 +202,8 @@ def strength_of_inputs(
     network: Sequence[NetworkConditional],
     values: Floats,
     centre: Floats,
-    rows: Mask | None = None,
-    weights: Floats | None = None,
+    rows: Mask | None,
+    weights: Floats | None,
     among: Mask | None = None,
 ) -> Floats:
     """Return how many nats of log-likelihood the data lose when an input of a conditional is held at its mean.
@@ -216,10 +216,10 @@ def strength_of_inputs(
         Scaled observations.
     centre : ndarray, shape (N,)
         Their means.
-    rows : ndarray of bool, shape (N, M), optional
-        The observations that count for each variable; by default all.
-    weights : ndarray, shape (M,), optional
-        How often each observation counts; by default once.
+    rows : ndarray of bool, shape (N, M), or None
+        The observations that count for each variable; None if all.
+    weights : ndarray, shape (M,), or None
+        How often each observation counts; None if once.
     among : ndarray of bool, shape (N, N), optional
         The edges to compute; by default all. The strength of others is zero.
 

@@ -25,7 +25,7 @@ from icdh._model.causal import CausalModel
 from icdh._table.categories import Categories, Label
 from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
 from icdh._utils.arrays import ByColumn, Floats, RandomState
-from icdh._utils.checks import Number, random_generator
+from icdh._utils.checks import LEVEL, Number, random_generator
 from icdh._utils.labels import printable, variable_index
 from icdh._utils.shell import shell
 from icdh.exceptions import DataWarning, option, warn
@@ -336,8 +336,7 @@ def average_effect(
         If the graph has no path from cause to effect: the curve then is flat, whatever the table says.
     """
     Number(1, integer=True).check("n_samples", n_samples)
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must be between 0 and 1; got {level!r}")
+    LEVEL.check("level", level)
     source, target = (variable_index(key, model.names, name) for name, key in (("cause", cause), ("effect", effect)))
     if target in model.nominal:
         raise ValueError(

@@ -206,19 +206,19 @@ class StructuralModel(CausalModel):
         weights = None if sample_weight is None else checked_weights(sample_weight, values.shape[1])
         has_density = np.array([given.law.has_density(values[n]) for n, given in enumerate(self.conditionals)])
         dense = mean_of(has_density, weights)
-        return -self.nll(values, weights=weights) - float((dense * np.log(self.columns.scaling.scale)).sum())
+        return -self.nll(values, None, weights) - float((dense * np.log(self.columns.scaling.scale)).sum())
 
-    def nll(self, values: Floats, rows: Mask | None = None, weights: Floats | None = None) -> float:
+    def nll(self, values: Floats, rows: Mask | None, weights: Floats | None) -> float:
         """Return the negative log-likelihood of scaled observations, shape (N, M), as a density before transforms.
 
         Parameters
         ----------
         values : ndarray, shape (N, M)
             Scaled observations.
-        rows : ndarray of bool, shape (N, M), optional
-            The observations that count for each variable; by default all.
-        weights : ndarray, shape (M,), optional
-            How much every observation counts in the mean; by default all alike.
+        rows : ndarray of bool, shape (N, M), or None
+            The observations that count for each variable; None if all.
+        weights : ndarray, shape (M,), or None
+            How much every observation counts in the mean; None if all alike.
         """
         scaling, total = self.columns.scaling, 0.0
         for n, conditional in enumerate(self.conditionals):  # one by one: long tables need little more memory

@@ -146,13 +146,13 @@ class CategoricalResponse(CodedResponse):
         Categories from 0 to K - 1.
     n_categories : int
         K.
-    weights : ndarray, shape (n,), optional
-        How often each observation counts; by default once.
+    weights : ndarray, shape (n,), or None
+        How often each observation counts; None if once.
     """
 
     ordered = False
 
-    def __init__(self, codes: Integers, n_categories: int, weights: Floats | None = None):
+    def __init__(self, codes: Integers, n_categories: int, weights: Floats | None):
         super().__init__(codes, weights)
         self._law = LabelLaw(log_shares(codes, n_categories, weights))
 
@@ -199,7 +199,7 @@ def label_terms(counts: Floats, totals: Floats, eta: Floats) -> Terms:
     return Terms(softmax_terms(eta, counts, totals, pull, p), pull, curvature)
 
 
-def counted(x: Floats, codes: Integers, n_categories: int, weights: Floats | None = None) -> tuple[Floats, Floats]:
+def counted(x: Floats, codes: Integers, n_categories: int, weights: Floats | None) -> tuple[Floats, Floats]:
     """Return the q different columns of x, shape (p, q), and how often each category is there, shape (K, q)."""
     if len(x) == 0:
         return x[:, :1], np.bincount(codes, weights, minlength=n_categories)[:, np.newaxis].astype(np.float64)

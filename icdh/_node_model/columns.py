@@ -52,8 +52,8 @@ class Column(NamedTuple):
         Draws places in the cells of a grid.
     of_counts : tuple of float
         The value that is zero in the units of the data, and what one more adds.
-    weights : ndarray, shape (n,), optional
-        How often each value counts; by default once. The cells of a grid are those of the rows as they are.
+    weights : ndarray, shape (n,), or None
+        How often each value counts; None if once. The cells of a grid are those of the rows as they are.
     """
 
     kind: str
@@ -62,8 +62,8 @@ class Column(NamedTuple):
     masses: Sequence[float]
     transform: str | Rescaled
     rng: np.random.Generator
-    of_counts: tuple[float, float] = (0.0, 1.0)
-    weights: Floats | None = None
+    of_counts: tuple[float, float]
+    weights: Floats | None
 
 
 class Reading(NamedTuple):
@@ -106,7 +106,7 @@ def read_counts(column: Column) -> Reading:
     """Read whole numbers from zero on."""
     zero, unit = column.of_counts
     counts = np.rint((column.values - zero) / unit)
-    return Reading(column.values[np.newaxis], CountResponse(counts, zero, unit, column.weights))
+    return Reading(column.values[np.newaxis], CountResponse(counts, column.weights, zero, unit))
 
 
 class Columns(NamedTuple):

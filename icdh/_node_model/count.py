@@ -145,13 +145,13 @@ class CountResponse(FittedByScoring):
         Whole numbers from zero on, as floats.
     zero, unit : float
         The values that they stand for: zero + unit * counts.
-    weights : ndarray, shape (n,), optional
-        How often each observation counts; by default once.
+    weights : ndarray, shape (n,), or None
+        How often each observation counts; None if once.
     """
 
     ordered = True
 
-    def __init__(self, counts: Floats, zero: float = 0.0, unit: float = 1.0, weights: Floats | None = None):
+    def __init__(self, counts: Floats, weights: Floats | None, zero: float = 0.0, unit: float = 1.0):
         mean = max(float(mean_of(counts, weights)), 0.5 / sum_of(weights, counts.size))
         self.counts, self.weights = counts, weights
         self._law = CountLaw(zero, unit, math.log(mean), _log_dispersion(counts, mean, weights))

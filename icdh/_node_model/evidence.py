@@ -54,7 +54,8 @@ class NodeFit(NamedTuple):
     log_determinant : float
         log det H.
     evidence : float
-        The negative log evidence in nats (smaller is better), without constants shared by all parent sets.
+        The negative log evidence in nats (smaller is better), without log sqrt(2 pi) for every value with a density: it
+        compares parent sets, and not a column read as one kind with the same column read as another.
     steps : int
         Steps taken; -1 if there is no fit, but only the constant model in its place.
     converged : bool
@@ -202,7 +203,7 @@ def fit_node(
     NodeFit
         The weights that minimise F, and their evidence.
     """
-    response = GaussianResponse.exact(y) if isinstance(y, np.ndarray) else y
+    response = GaussianResponse.exact(y, None) if isinstance(y, np.ndarray) else y
     n_parents = len(x)
     if n_parents == 0:
         return _fit_without_parents(response, hidden_units)

@@ -165,7 +165,7 @@ class FamilyModels:
         apart = self.design_effects.apart(node)
         apart = apart[self.families.with_density((node, ()))[1].mask(apart.size)]
         apart = apart if np.count_nonzero(apart) >= FEWEST_APART else np.ones(apart.size, dtype=bool)
-        gain, name = noise_gain([sample[apart] for sample in residuals], noise)
+        gain, name = noise_gain([sample[apart] for sample in residuals], noise, None)
         return gain / float(apart.mean()), name
 
     def _noise_gain(self, family: Family, residuals: Sequence[Floats], noise: str) -> float:
@@ -186,7 +186,7 @@ class FamilyModels:
         if sizes.min() < LEAST_GROUP:
             return whole
         groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
-        return max(whole, sum(noise_gain([sample[rows] for sample in residuals], "auto")[0] for rows in groups))
+        return max(whole, sum(noise_gain([sample[rows] for sample in residuals], "auto", None)[0] for rows in groups))
 
     def predictor(self, family: Family, model: str, fit: NodeFit) -> FamilyPredictor:
         """Return a model of a family as what a fitted model keeps.

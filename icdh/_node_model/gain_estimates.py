@@ -37,9 +37,7 @@ ROUGH, ROUGH_PRODUCT = (1.0, 0.5, 0.5), 0.25  # prior variances of functions and
 VARIANCES = np.geomspace(3e-4, 1.0, 8)  # of the prior of the coefficient of a function of unit variance
 
 
-def gain_estimates(
-    candidates: Floats, x: Floats, hidden: Floats, scores: Floats, weights: Floats | None = None
-) -> Floats:
+def gain_estimates(candidates: Floats, x: Floats, hidden: Floats, scores: Floats, weights: Floats | None) -> Floats:
     """Return an estimate of what every candidate gains as a further parent.
 
     Parameters
@@ -53,8 +51,8 @@ def gain_estimates(
     scores : ndarray, shape (S, n)
         The derivatives of the log-likelihood by the outputs, that by the mean first, in units of their standard
         deviations, times the roots of the weights.
-    weights : ndarray, shape (n,), optional
-        How often each observation counts; by default once.
+    weights : ndarray, shape (n,), or None
+        How often each observation counts; None if once.
 
     Returns
     -------
@@ -136,7 +134,7 @@ def label_gain_estimates(
     probabilities: Floats,
     candidates: Sequence[Integers],
     parents: Sequence[Integers],
-    weights: Floats | None = None,
+    weights: Floats | None,
 ) -> Floats:
     """Return an estimate of what every candidate gains as a further parent.
 
@@ -148,8 +146,8 @@ def label_gain_estimates(
         Those of its categories under the fit.
     candidates, parents : sequence of ndarray of int, each of shape (n,)
         The categories of the candidates, and of the parents that the family has.
-    weights : ndarray, shape (n,), optional
-        How often each observation counts; by default once.
+    weights : ndarray, shape (n,), or None
+        How often each observation counts; None if once.
 
     Returns
     -------

@@ -96,13 +96,13 @@ class Law(ABC):
         return rng.random(size)
 
     @property
+    @abstractmethod
     def density(self) -> "NormalLaw | None":
         """The law of the values that have a density; None if none has."""
-        return None
 
+    @abstractmethod
     def with_noise(self, noise: Noise) -> "Law":
-        """Return the law under another distribution of the noise, if values have a density."""
-        return self
+        """Return the law under another distribution of the noise of the values that have a density."""
 
     def standardised(self, observed: Floats, outputs: Floats) -> Floats:
         """Return residuals of mean 0 and variance 1 if the model holds, shape (M,).
@@ -283,6 +283,15 @@ class ProbabilityLaw(Law):
     def noise(self, observed: Floats, outputs: Floats) -> None:
         """Return None: values do not determine their noise."""
         return None
+
+    @property
+    def density(self) -> "NormalLaw | None":
+        """None: no value has a density."""
+        return None
+
+    def with_noise(self, noise: Noise) -> "Law":
+        """Return the law itself: no value has a density."""
+        return self
 
     def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
         """Return places drawn evenly between the distribution function below observed values and at them."""

@@ -45,7 +45,7 @@ MOST_BINS = 128  # of a free density; finer ones are smoothed away
 PENALTIES = np.exp(np.arange(10.0, -2.5, -1.0))
 
 
-def noise_gain(samples: Sequence[Floats], noise: str, weights: Floats | None = None) -> tuple[float, str]:
+def noise_gain(samples: Sequence[Floats], noise: str, weights: Floats | None) -> tuple[float, str]:
     """Return the gain of a noise distribution over the Gaussian, in nats, and its name.
 
     Parameters
@@ -54,8 +54,8 @@ def noise_gain(samples: Sequence[Floats], noise: str, weights: Floats | None = N
         Standardised residuals; several where values are spread over cells. The gain is their mean.
     noise : {"auto", "gaussian", "student", "free"}
         The distribution.
-    weights : ndarray, shape (n,), optional
-        How often each residual counts; by default once.
+    weights : ndarray, shape (n,), or None
+        How often each residual counts; None if once.
 
     Returns
     -------
@@ -95,12 +95,12 @@ def free_cost(n: float) -> float:
     return 3.0 * n * negentropy_deviation(n)  # three standard deviations
 
 
-def student_gain(e: Floats, weights: Floats | None = None) -> float:
+def student_gain(e: Floats, weights: Floats | None) -> float:
     """Return the nats that Student's t gains over the Gaussian of the same sample, less what its parameter costs."""
     return student_fit(e, weights)[0]
 
 
-def student_fit(e: Floats, weights: Floats | None = None) -> tuple[float, float, float]:
+def student_fit(e: Floats, weights: Floats | None) -> tuple[float, float, float]:
     """Return the gain of `student_gain`, and degrees of freedom and scale of the likeliest Student's t."""
     n = sum_of(weights, e.size)
     squares = np.square(e)
@@ -119,7 +119,7 @@ def student_fit(e: Floats, weights: Floats | None = None) -> tuple[float, float,
     return gain, DEGREES_OF_FREEDOM[best], float(np.sqrt(scales[best]))
 
 
-def fit_noise(residuals: Floats, name: str, weights: Floats | None = None) -> Noise:
+def fit_noise(residuals: Floats, name: str, weights: Floats | None) -> Noise:
     """Return the noise of a name that standardised residuals are likeliest under.
 
     Parameters
@@ -128,8 +128,8 @@ def fit_noise(residuals: Floats, name: str, weights: Floats | None = None) -> No
         The residuals.
     name : {"gaussian", "student", "free", "none"}
         The distribution; "none", of what has no density, is Gaussian.
-    weights : ndarray, shape (n,), optional
-        How often each residual counts; by default once.
+    weights : ndarray, shape (n,), or None
+        How often each residual counts; None if once.
     """
     if name in ("gaussian", "none") or residuals.size < 3:
         return Gaussian()

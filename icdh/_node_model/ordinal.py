@@ -123,13 +123,13 @@ class OrdinalResponse(CodedResponse):
     ----------
     values : ndarray, shape (n,)
         The values. Only their order counts.
-    weights : ndarray, shape (n,), optional
-        How often each observation counts; by default once.
+    weights : ndarray, shape (n,), or None
+        How often each observation counts; None if once.
     """
 
     ordered = True
 
-    def __init__(self, values: Floats, weights: Floats | None = None):
+    def __init__(self, values: Floats, weights: Floats | None):
         levels, codes = np.unique(values, return_inverse=True)
         super().__init__(codes, weights)
         self._law = LevelLaw(levels, thresholds(codes, weights))

@@ -50,7 +50,7 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
         return []
     pairs = np.stack(np.triu_indices(N, 1), axis=1)
     functions = np.stack(
-        [_functions_of(families.causes[families.inputs_of([node])], weights=families.weights) for node in range(N)]
+        [_functions_of(families.causes[families.inputs_of([node])], k, families.weights) for node in range(N)]
     )
     is_long = ROWS_FOR_FUNCTION * N * k <= M
     of_others = [np.delete(functions, family[0], axis=0) if is_long else None for family, _ in fits]
@@ -163,7 +163,7 @@ def _unexplained(families: Families, family: Family, fit: NodeFit, alone: Floats
     return rest
 
 
-def _functions_of(inputs: Floats, k: int = FUNCTIONS, weights: Floats | None = None) -> Floats:
+def _functions_of(inputs: Floats, k: int, weights: Floats | None) -> Floats:
     """Return orthogonal functions of a candidate from its network inputs, shape (k, n); zeros where there are fewer."""
     n = sum_of(weights, inputs.shape[1])
     if len(inputs) == 1:

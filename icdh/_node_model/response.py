@@ -28,21 +28,21 @@ class Numbers:
         zero where a value is exact.
     samples : sequence of ndarray, each of shape (n,)
         Values drawn from the cells.
-    weights : ndarray, shape (n,), optional
-        How often each value counts; by default once.
+    weights : ndarray, shape (n,), or None
+        How often each value counts; None if once.
     """
 
-    def __init__(self, centre: Floats, spread: Floats, samples: Sequence[Floats], weights: Floats | None = None):
+    def __init__(self, centre: Floats, spread: Floats, samples: Sequence[Floats], weights: Floats | None):
         self.centre, self.spread, self.samples, self.weights = centre, spread, tuple(samples), weights
 
     @classmethod
-    def exact(cls: type[SomeNumbers], values: Floats, weights: Floats | None = None) -> SomeNumbers:
+    def exact(cls: type[SomeNumbers], values: Floats, weights: Floats | None) -> SomeNumbers:
         """Return exact values."""
         return cls(values, np.zeros(values.shape), [values], weights)
 
     @classmethod
     def over_cells(
-        cls: type[SomeNumbers], low: Floats, high: Floats, samples: Sequence[Floats], weights: Floats | None = None
+        cls: type[SomeNumbers], low: Floats, high: Floats, samples: Sequence[Floats], weights: Floats | None
     ) -> SomeNumbers:
         """Return values spread evenly over the cells from ``low`` to ``high``, all of shape (n,)."""
         return cls((low + high) / 2, np.square(high - low) / 12, samples, weights)

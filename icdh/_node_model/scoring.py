@@ -199,11 +199,11 @@ class CodedResponse(FittedByScoring):
     ----------
     codes : ndarray of int, shape (n,)
         Which of its values every observation is.
-    weights : ndarray, shape (n,), optional
-        How often each observation counts; by default once.
+    weights : ndarray, shape (n,), or None
+        How often each observation counts; None if once.
     """
 
-    def __init__(self, codes: Integers, weights: Floats | None = None):
+    def __init__(self, codes: Integers, weights: Floats | None):
         self._codes, self.weights = codes, weights
 
     def __len__(self) -> int:

@@ -142,17 +142,17 @@ class TableGains:
         return self._log_gamma[start][np.asarray(counts, dtype=np.int64)]
 
 
-def lingam_order(x: Floats, before_each: Callable[[], None] = lambda: None, weights: Floats | None = None) -> list[int]:
+def lingam_order(x: Floats, weights: Floats | None, before_each: Callable[[], None] = lambda: None) -> list[int]:
     """Return the variables, causes first.
 
     Parameters
     ----------
     x : ndarray, shape (N, n)
         The variables, standardised, one a row.
+    weights : ndarray, shape (n,), or None
+        How often each observation counts; None if once.
     before_each : callable
         Called before each variable is chosen; what it raises ends the call.
-    weights : ndarray, shape (n,), optional
-        How often each observation counts; by default once.
     """
     left: Floats = np.clip(x, -MOST_DEVIATIONS, MOST_DEVIATIONS)
     order: list[int] = []
@@ -169,7 +169,7 @@ def lingam_order(x: Floats, before_each: Callable[[], None] = lambda: None, weig
     return order + places
 
 
-def _standardised(x: Floats, weights: Floats | None = None) -> Floats:
+def _standardised(x: Floats, weights: Floats | None) -> Floats:
     centred = x - mean_of(x, weights)[:, np.newaxis]
     return centred / np.maximum(deviation_of(centred, weights), np.finfo(float).tiny)[:, np.newaxis]
 
@@ -178,7 +178,7 @@ def _negentropy(third: Floats, fourth: Floats) -> Floats:
     return third**2 / 12 + (fourth - 3.0) ** 2 / 48
 
 
-def _lead(x: Floats, weights: Floats | None = None) -> Floats:
+def _lead(x: Floats, weights: Floats | None) -> Floats:
     """Return by how much the data favour i before j, nats an observation, shape (N, N); antisymmetric."""
     n, square = sum_of(weights, x.shape[1]), x**2
     r, of_square = times(weights, x) @ x.T / n, times(weights, square)

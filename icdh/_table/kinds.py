@@ -134,11 +134,11 @@ class Kind:
     name: str
     guess: Callable[[Observed], bool]
     refused: Callable[[Floats], Floats]
+    repeats: bool
     varies: bool = True
     is_number: bool = False
     has_levels: bool = False
     has_labels: bool = False
-    repeats: bool = True
     takes_labels: bool = False
     most_values: float = np.inf
     remedy: str = ""
@@ -158,12 +158,13 @@ TOO_MANY = f", more than {MOST_LABELS}; "
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("constant", _is_constant, _none, varies=False, repeats=False),
-        Kind("binary", _is_binary, _none, has_levels=True, takes_labels=True, most_values=2, reading="yes/no"),
+        Kind("constant", _is_constant, _none, repeats=False, varies=False),
+        Kind("binary", _is_binary, _none, True, has_levels=True, takes_labels=True, most_values=2, reading="yes/no"),
         Kind(
             "ordinal",
             _is_ordinal,
             _none,
+            repeats=True,
             has_levels=True,
             most_values=MOST_LABELS,
             remedy=f"{TOO_MANY}declare it gridded",
@@ -173,6 +174,7 @@ KINDS = {
             "categorical",
             _is_categorical,
             _none,
+            repeats=True,
             has_labels=True,
             takes_labels=True,
             most_values=MOST_LABELS,
@@ -180,10 +182,10 @@ KINDS = {
             reading="labels",
             question="to confirm,",
         ),
-        Kind("count", _is_count, _no_counts, demand="counts are whole numbers from zero on, declare it gridded"),
+        Kind("count", _is_count, _no_counts, True, demand="counts are whole numbers from zero on, declare it gridded"),
         # Recorded on a grid, so that values repeat.
-        Kind("gridded", _is_gridded, _none, is_number=True, exact="continuous"),
-        Kind("continuous", lambda column: True, _none, is_number=True, repeats=False),
+        Kind("gridded", _is_gridded, _none, True, is_number=True, exact="continuous"),
+        Kind("continuous", lambda column: True, _none, False, is_number=True),
     )
 }
 DECLARABLE = ("continuous", "gridded", "count", "ordinal", "binary", "categorical")

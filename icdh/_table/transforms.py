@@ -102,7 +102,7 @@ class Transform:
         low, high = np.maximum(np.exp(self._inner_log_slope(ends)), LEAST_SLOPE * steps).tolist()
         return low, high
 
-    def log_density_gain(self, x: Floats, weights: Floats | None = None) -> float:
+    def log_density_gain(self, x: Floats, weights: Floats | None) -> float:
         """Return mean log z' - log sd z: the gain in Gaussian log-likelihood, in nats per observation."""
         return float(mean_of(self.log_slope(x), weights) - np.log(deviation_of(self.apply(x), weights)))
 
@@ -168,7 +168,7 @@ def normal_scores(x: Floats) -> Floats:
     return scores
 
 
-def fit_transform(kind: str, x: Floats, low: float | None = None, weights: Floats | None = None) -> Transform:
+def fit_transform(kind: str, x: Floats, low: float | None, weights: Floats | None) -> Transform:
     """Fit the parameter of a transform to a standardised column.
 
     Parameters
@@ -179,8 +179,8 @@ def fit_transform(kind: str, x: Floats, low: float | None = None, weights: Float
         The column, not constant.
     low : float, optional
         For "log": the smallest value expected; by default that of the column.
-    weights : ndarray, shape (n,), optional
-        How often each value counts; by default once.
+    weights : ndarray, shape (n,), or None
+        How often each value counts; None if once.
     """
     if kind == "none":
         return Transform()

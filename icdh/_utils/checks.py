@@ -72,6 +72,10 @@ class Number(NamedTuple):
         What may stand in place of the number.
     optional : bool
         Whether None may.
+    high : float
+        The largest number.
+    below : bool
+        Whether ``high`` itself is too large.
     """
 
     low: float = -math.inf
@@ -79,6 +83,8 @@ class Number(NamedTuple):
     integer: bool = False
     words: tuple[str, ...] = ()
     optional: bool = False
+    high: float = math.inf
+    below: bool = False
 
     def check(self, name: str, value: object) -> None:
         """Raise an error that names the parameter unless the value obeys."""
@@ -90,9 +96,17 @@ class Number(NamedTuple):
             raise ArgumentValueError(name, f"must be {kind} or {others}; got {value!r}")
         if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.integer else numbers.Real):
             raise ArgumentTypeError(name, f"must be {kind}; got {value!r}")
-        number = float(value)
-        if not math.isfinite(number) or number < self.low or (self.above and number == self.low):
-            raise ArgumentValueError(name, f"must be {'above' if self.above else 'at least'} {self.low}; got {value!r}")
+        number, bounds = float(value), f"{'above' if self.above else 'at least'} {self.low}"
+        if math.isfinite(self.high):
+            bounds += f" and {'below' if self.below else 'at most'} {self.high}"
+        outside = number < self.low or number > self.high
+        outside |= (self.above and number == self.low) or (self.below and number == self.high)
+        if not math.isfinite(number) or outside:
+            raise ArgumentValueError(name, f"must be {bounds}; got {value!r}")
+
+
+# The probability of an interval.
+LEVEL = Number(0, above=True, high=1, below=True)
 
 
 class Choice(NamedTuple):

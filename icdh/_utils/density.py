@@ -36,8 +36,8 @@ def mean_of_counted(nats: Floats, rows: Mask | None, weights: Floats | None) -> 
         What each says.
     rows : ndarray of bool, shape (M,), or None
         Those that count; None counts all.
-    weights : ndarray, shape (M,), optional
-        How much each counts in the mean; by default all alike.
+    weights : ndarray, shape (M,), or None
+        How much each counts in the mean; None if all alike.
     """
     return float(mean_of(nats if rows is None else np.where(rows, nats, 0.0), weights))
 
@@ -49,27 +49,25 @@ def node_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None, wei
     ----------
     values, mean, scale : ndarray, shape (M,)
         See `pointwise_nll`.
-    rows : ndarray of bool, shape (M,), optional
-        The observations that count; by default all.
-    weights : ndarray, shape (M,), optional
-        How much each counts in the mean; by default all alike.
+    rows : ndarray of bool, shape (M,), or None
+        The observations that count; None if all.
+    weights : ndarray, shape (M,), or None
+        How much each counts in the mean; None if all alike.
     """
     return mean_of_counted(pointwise_nll(values, mean, scale), rows, weights)
 
 
-def gaussian_nll(
-    values: Floats, mean: Floats, scale: Floats, rows: Mask | None = None, weights: Floats | None = None
-) -> float:
+def gaussian_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None, weights: Floats | None) -> float:
     """Return the negative log-likelihood, in nats: mean over observations, sum over variables.
 
     Parameters
     ----------
     values, mean, scale : ndarray, shape (N, M)
         Observations of N variables, the means and the standard deviations of their distributions.
-    rows : ndarray of bool, shape (N, M), optional
-        The observations that count for each variable; by default all.
-    weights : ndarray, shape (M,), optional
-        How much each observation counts in the mean; by default all alike.
+    rows : ndarray of bool, shape (N, M), or None
+        The observations that count for each variable; None if all.
+    weights : ndarray, shape (M,), or None
+        How much each observation counts in the mean; None if all alike.
 
     Returns
     -------

@@ -96,7 +96,7 @@ def _uniform_bias(n: int, window: int) -> float:
     return float(math.log(n / (2 * window)) + (1 - 2 * window / n) * digamma(2 * window) + ends - digamma(n + 1))
 
 
-def negentropy(sample: Floats, weights: Floats | None = None) -> float:
+def negentropy(sample: Floats, weights: Floats | None) -> float:
     """Return by how many nats the sample's entropy is below that of a Gaussian of the same variance.
 
     The mean of the estimate over Gaussian samples of this size is subtracted, so that it is 0 for them.
@@ -105,8 +105,8 @@ def negentropy(sample: Floats, weights: Floats | None = None) -> float:
     ----------
     sample : ndarray, shape (n,)
         The observations, n >= 3.
-    weights : ndarray, shape (n,), optional
-        How often each counts; by default once.
+    weights : ndarray, shape (n,), or None
+        How often each counts; None if once.
 
     Returns
     -------

@@ -104,7 +104,7 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
         noise, mean = "none", None
         if density is not None:
             mean = law.mean_and_scale(outputs)[0][seen]
-            noise = noise_gain([residual], "auto")[1] if residual.size else noise
+            noise = noise_gain([residual], "auto", None)[1] if residual.size else noise
             noise = density.errors.name if noise == "gaussian" else noise
         of[node] = Residual(residual, seen[counts[node]], mean, noise, misfit_of_residual(residual, causes))
         rows[node] = seen

@@ -108,9 +108,7 @@ def bipartite(
     >>> graph.shape, is_dag(graph)
     ((10, 10), True)
     """
-    Number(0).check("share_of_causes", share_of_causes)
-    if share_of_causes > 1:
-        raise ValueError(f"share_of_causes must be at most 1; got {share_of_causes!r}")
+    Number(0, high=1).check("share_of_causes", share_of_causes)
     n_causes = max(1, int(share_of_causes * _n_variables(n_variables)))
     causes, effects = np.divmod(np.arange(n_causes * (n_variables - n_causes)), max(1, n_variables - n_causes))
     return _draw_edges(n_variables, edges_per_variable, causes, effects + n_causes, np.random.default_rng(random_state))

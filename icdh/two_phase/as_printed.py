@@ -92,7 +92,7 @@ def algorithm_1(
                 break
             weights = algorithm_2(problem, step.weights)
             mean, scale = outputs(problem.features, weights)
-            value = gaussian_nll(problem.values, mean, scale, problem.rows)
+            value = gaussian_nll(problem.values, mean, scale, problem.rows, problem.weights)
             rounds.add(weights, step, value, value, time.perf_counter() - begin)
     return rounds.result(limits.h_tol)
 
@@ -223,7 +223,7 @@ def algorithm_3(problem: Problem, scale: TableLike, weights: Weights, limits: Li
                 clock.begin(f"all nodes at once (rho {rho:.0e}, h {h_previous:.1e})")
                 result = run_lbfgs(lagrangian, theta, unknowns.lower, TOLERANCE, keep)
                 theta = result.x
-                h = problem.acyclicity(unknowns.weights(theta).adjacency())[0]
+                h = problem.h(unknowns.weights(theta).adjacency())[0]
                 if h <= C * h_previous or rho >= limits.rho_max:  # As printed the inner loop has no end.
                     break
                 rho *= S
@@ -303,7 +303,7 @@ def phase_two_objective(
     for name, number in (("l1", l1), ("l2", l2), ("rho", rho), ("alpha", alpha)):
         Number(0).check(name, number)
     free, bias = EdgeRules.of(np.eye(len(values), dtype=bool)), weights.hidden_bias is not None
-    problem = Problem(values, free, l1, l2, bias=bias)
+    problem = Problem(values, free, l1, l2, bias=bias, weights=None)
     shift = l1 * float(np.abs(weights.w1).sum()) - _constant(sigma, None)
     value, gradient = _smooth_part(problem, sigma, weights, rho, alpha, shift)
     return value, replace(gradient, w1=gradient.w1 + l1 * np.sign(weights.w1))
@@ -323,7 +323,7 @@ def _smooth_part(
     """Return the objective of Phase II, where ``shift`` stands for its lasso, and the gradient of all but the lasso."""
     loss, gradient = loss_and_gradient(problem.features, weights, sigma, problem.rows)
     A = weights.adjacency()
-    h, dh_dA = problem.acyclicity(A)
+    h, dh_dA = problem.h(A)
     ratio = np.divide(dh_dA, A, out=np.zeros(A.shape), where=A > 0.0).T[:, np.newaxis]
     value = loss + shift
     value += 0.5 * problem.l2 * float(np.vdot(weights.w1, weights.w1) + np.vdot(weights.w2, weights.w2))

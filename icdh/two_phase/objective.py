@@ -33,6 +33,8 @@ from icdh.knowledge import EdgeRules, Knowledge
 from icdh.network import NOISE, Weights, features_of, node_inputs
 
 Smooth = Callable[[Floats], tuple[float, Floats]]
+TWO_CYCLE = np.array([[0.0, 0.5], [0.5, 0.0]])
+H_OF_TWO_CYCLE = trace_exponential(TWO_CYCLE)[0]
 Array = TypeVar("Array", Floats, Mask)
 
 
@@ -54,12 +56,12 @@ class Problem:
         Whether hidden units and means get intercepts.
     rows : ndarray of bool, shape (N, M), optional
         The observations that count for the distribution of each variable; by default all.
-    weights : ndarray, shape (M,), optional
-        How often each observation counts; by default once.
+    weights : ndarray, shape (M,), or None
+        How often each observation counts; None if once.
     clock : Clock
         Ends fits, by raising OutOfTime.
     acyclicity : Acyclicity
-        The function h that is zero for DAGs alone.
+        The function that is zero for DAGs alone. Its unit does not matter, see `h`.
     """
 
     values: Floats
@@ -69,7 +71,7 @@ class Problem:
     noise: str = "heteroscedastic"
     bias: bool = False
     rows: Mask | None = None
-    weights: Floats | None = None
+    weights: Floats | None = field(kw_only=True)
     clock: Clock = field(default_factory=Clock)
     acyclicity: Acyclicity = field(default_factory=lambda: trace_exponential)
 
@@ -110,7 +112,7 @@ class Problem:
         Choice(NOISE).check("noise", noise)
         Flag().check("bias", bias)
         names = column_labels(X) or default_names(len(values))
-        return cls(values, Knowledge.of(knowledge).rules(names), l1, l2, noise, bias)
+        return cls(values, Knowledge.of(knowledge).rules(names), l1, l2, noise, bias, weights=None)
 
     @cached_property
     def features(self) -> Floats:
@@ -121,6 +123,16 @@ class Problem:
     def n_counted(self) -> float:
         """How many observations there are, each as often as it counts."""
         return sum_of(self.weights, self.values.shape[1])
+
+    @cached_property
+    def _unit_of_h(self) -> float:
+        """What one unit of tr exp(A∘A) - N is of the acyclicity function, by a cycle of two edges."""
+        return self.acyclicity(TWO_CYCLE)[0] / H_OF_TWO_CYCLE
+
+    def h(self, A: Floats) -> tuple[float, Floats]:
+        """Return the acyclicity and its gradient in units of tr exp(A∘A) - N, as thresholds are."""
+        value, gradient = self.acyclicity(A)
+        return value / self._unit_of_h, gradient / self._unit_of_h
 
     def rows_of(self, child: int) -> Mask | None:
         """Return the observations that count for a child, shape (M,); None if all do."""
@@ -376,7 +388,7 @@ class NetworkObjective:
         A = self.adjacency(w)
         if not np.isfinite(A).all():
             return np.nan, np.full(w.shape, np.nan)
-        h, dh_dA = self.problem.acyclicity(A)
+        h, dh_dA = self.problem.h(A)
         ratio = np.zeros((len(A) + 1, len(A)))
         np.divide(dh_dA, A, out=ratio[:-1], where=A > 0.0)
         return h, ratio[self.causes, self.effects, np.newaxis] * w

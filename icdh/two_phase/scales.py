@@ -67,8 +67,8 @@ def fit_scale(
     w3: Floats,
     w3_bias: float,
     noise: str,
-    rows: Mask | None = None,
-    weights: Floats | None = None,
+    rows: Mask | None,
+    weights: Floats | None,
 ) -> tuple[Floats, float]:
     """Return W3_n and W3_n0 of one node.
 
@@ -82,10 +82,10 @@ def fit_scale(
         Where to start; returned where no observation counts.
     noise : {"heteroscedastic", "unequal", "equal"}
         See `fit_scales`.
-    rows : ndarray of bool, shape (M,), optional
-        The observations that count; by default all.
-    weights : ndarray, shape (M,), optional
-        How often each counts; by default once.
+    rows : ndarray of bool, shape (M,), or None
+        The observations that count; None if all.
+    weights : ndarray, shape (M,), or None
+        How often each counts; None if once.
     """
     if rows is not None:
         s, residual, weights = np.ascontiguousarray(s[:, rows]), residual[rows], of_rows(weights, rows)

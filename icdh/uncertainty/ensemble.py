@@ -135,7 +135,7 @@ class GraphEnsemble(Result):
         ValueError, TypeError
             If the level is not such a number.
         """
-        _check_level(level)
+        Number(0, above=True, high=1).check("level", level)
         return break_cycles(threshold(self.edge_probability, level)).adjacency
 
     def undecided(self, dag: Floats, level: float = DECIDED) -> Mask:
@@ -162,7 +162,7 @@ class GraphEnsemble(Result):
         ValueError, TypeError
             If the graph is of another shape, or the level is not such a number.
         """
-        _check_level(level)
+        Number(0, above=True, high=1).check("level", level)
         if np.shape(dag) != self.edge_probability.shape:
             raise ValueError(f"dag must have shape {self.edge_probability.shape}; got {np.shape(dag)}")
         undecided: Mask = (np.asarray(dag) != 0) & ~(self.direction_probability >= level)
@@ -194,9 +194,3 @@ class GraphEnsemble(Result):
     def _mean(self, relations: Mask) -> Floats:
         shares = np.tensordot(self.weights, relations, axes=1)
         return np.where(relations.all(axis=0), 1.0, shares)  # the sum of the weights may be one but for rounding
-
-
-def _check_level(level: float) -> None:
-    Number(0, above=True).check("level", level)
-    if level > 1:
-        raise ValueError(f"level is a probability, at most 1; got {level!r}")

@@ -445,6 +445,8 @@ def test_another_function_of_acyclicity_takes_every_place_of_the_first(monkeypat
     monkeypatch.setattr(icdh.acyclicity, "_expm1", lambda B: pytest.fail("the exponential was asked"))
     scale, end = (np.ones(X.T.shape), 1e16) if phase is procedure.fit_means else (np.ones(X.shape), Limits(h_tol=1e-4))
     step = phase(problem, scale, weights, end)
-    assert step.h == log_determinant(step.weights.adjacency())[0] <= 1e-4
+    assert step.h == problem.h(step.weights.adjacency())[0] <= 1e-4
     assert is_dag(step.weights.adjacency() > 0.1)
     assert np.count_nonzero(step.weights.adjacency() > 0.1) >= 2
+    other = dataclasses.replace(problem, acyclicity=lambda A: tuple(1024.0 * part for part in log_determinant(A)))
+    np.testing.assert_array_equal(phase(other, scale, weights, end).weights.w1, step.weights.w1)  # in any unit

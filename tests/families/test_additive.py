@@ -39,7 +39,10 @@ def additive_models(values, responses=None, **options):
 @pytest.mark.parametrize("parents", [(0,), (0, 1), (0, 1, 2)])
 def test_the_evidence_is_the_best_that_dense_covariances_give(parents):
     values, spread = additive_table(n=80), np.random.default_rng(1).uniform(0.0, 0.1, size=80)
-    responses = [*map(GaussianResponse.exact, values[:3]), GaussianResponse(values[3], spread, [values[3]])]
+    responses = [
+        *(GaussianResponse.exact(x, None) for x in values[:3]),
+        GaussianResponse(values[3], spread, [values[3]], None),
+    ]
     found = additive_models(values, responses).fit((3, parents)).evidence
     found -= CHOICE_COST + SMOOTH_COST * len(parents)
     bends = [Splines.of(values[k]).at(values[k])[1:] for k in parents]
@@ -158,7 +161,7 @@ def test_a_linear_winner_is_least_squares():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2, 300))
     y = 0.5 + x.T @ [2.0, -1.0] + rng.normal(size=300)
-    linear = AdditivePredictor.linear(np.arange(2), np.ones(2, int), fit_linear(x, GaussianResponse.exact(y)), x)
+    linear = AdditivePredictor.linear(np.arange(2), np.ones(2, int), fit_linear(x, GaussianResponse.exact(y, None)), x)
     solution, *_ = np.linalg.lstsq(np.column_stack([np.ones(300), x.T]), y, rcond=None)
     np.testing.assert_allclose([linear.intercept, *(curve.slope for curve in linear.curves)], solution, rtol=1e-9)
     held = linear.held(np.array([True, False]), np.array([0.0, 2.0]))

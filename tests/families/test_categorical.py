@@ -35,7 +35,7 @@ def problem(n_labels, p=2, n=300, seed=0):
     x = rng.normal(size=(p, n))
     y = np.append(np.arange(n_labels), rng.integers(0, n_labels, size=n - n_labels))
     theta = 0.7 * rng.normal(size=LabelLaw(np.zeros(n_labels)).n_weights(p, UNITS))
-    return x, CategoricalResponse(y, n_labels), theta, rng.uniform(0.1, 2.0, size=theta.size)
+    return x, CategoricalResponse(y, n_labels, None), theta, rng.uniform(0.1, 2.0, size=theta.size)
 
 
 @pytest.mark.slow
@@ -58,22 +58,24 @@ def test_categories_that_are_certain_leave_the_penalties_alone():
 
 def test_equal_causes_are_counted_together():
     x = np.array([[1.0, 0.0, 1.0, 1.0, 0.0], [2.0, 2.0, 3.0, 2.0, 2.0]])
-    different, counts = counted(x, np.array([0, 2, 1, 2, 2]), 4)
+    different, counts = counted(x, np.array([0, 2, 1, 2, 2]), 4, None)
     assert_array_equal(different, [[0.0, 1.0, 1.0], [2.0, 2.0, 3.0]])
     assert_array_equal(counts, [[0, 1, 0], [0, 0, 1], [2, 1, 0], [0, 0, 0]])
-    assert_array_equal(counted(x[:0], np.array([0, 2, 1, 2, 2]), 4)[1], [[1], [1], [3], [0]])
+    assert_array_equal(counted(x[:0], np.array([0, 2, 1, 2, 2]), 4, None)[1], [[1], [1], [3], [0]])
 
 
 def test_what_the_labels_are_called_hardly_matters_and_noise_is_worth_nothing():
     rng = np.random.default_rng(2)
     x = rng.normal(size=(1, 600))
     y = (rng.random(600) < 1 / (1 + np.exp(-2 * x[0]))) + 2 * (rng.random(600) < 0.2)
-    named, renamed = CategoricalResponse(y, 4), CategoricalResponse(np.array([2, 0, 3, 1])[y], 4)
+    named, renamed = CategoricalResponse(y, 4, None), CategoricalResponse(np.array([2, 0, 3, 1])[y], 4, None)
     assert fit_node(x, named).converged
     assert evidence_gain(x, renamed) == pytest.approx(evidence_gain(x, named), abs=0.5)
     assert evidence_gain(x, named) > 30
-    assert evidence_gain(x, CategoricalResponse(rng.integers(0, 3, size=600), 3)) < 2
-    assert np.isfinite(fit_node(x[:0], CategoricalResponse(y, 6)).evidence)  # of labels that these rows do not hold
+    assert evidence_gain(x, CategoricalResponse(rng.integers(0, 3, size=600), 3, None)) < 2
+    assert np.isfinite(
+        fit_node(x[:0], CategoricalResponse(y, 6, None)).evidence
+    )  # of labels that these rows do not hold
 
 
 def test_two_labels_are_worth_what_two_levels_are():

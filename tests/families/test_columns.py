@@ -67,7 +67,7 @@ def test_the_likelihood_of_a_cell_is_the_mean_over_it():
     x = rng.normal(size=(1, 300))
     y = np.round(x[0] + 0.5 * rng.normal(size=300))
     low, high = cells(y)
-    target = GaussianResponse.over_cells(low, high, [y])
+    target = GaussianResponse.over_cells(low, high, [y], None)
     theta = fit_node(x, target, precision_updates=0).theta
     penalty, factor = np.zeros(theta.size), np.empty((theta.size,) * 2)
 
@@ -75,7 +75,7 @@ def test_the_likelihood_of_a_cell_is_the_mean_over_it():
         return target.minimiser(x, 5)(theta.copy(), penalty, 0, 0, 0.0, 1, factor)[0]
 
     shares = (np.arange(200) + 0.5) / 200
-    mean = np.mean([objective(GaussianResponse.exact(low + share * (high - low))) for share in shares])
+    mean = np.mean([objective(GaussianResponse.exact(low + share * (high - low), None)) for share in shares])
     assert objective(target) == pytest.approx(mean, rel=1e-4)
 
 
@@ -93,7 +93,7 @@ def test_transformed_columns_have_the_likelihood_of_the_values_as_they_were():
 @pytest.mark.parametrize("n", [200, 2000])
 def test_the_parameter_of_a_transform_costs_half_the_logarithm_of_the_observations(n):
     values = standardised(np.exp(np.random.default_rng(2).normal(size=n)))
-    chosen = fit_transform("yeo-johnson", values[0])
+    chosen = fit_transform("yeo-johnson", values[0], None, None)
     gain = chosen.log_slope(values[0]).sum() - n * np.log(chosen.apply(values[0]).std())
     found = columns_of(values, ["continuous"], "yeo-johnson").log_jacobian
     assert found == pytest.approx(gain - 0.5 * np.log(n), abs=1e-6)
@@ -205,7 +205,7 @@ def test_values_rounded_to_heaps_seem_no_other_noise(seed):
     fine, rounded = (
         columns_of([(y - y.mean()) / y.std()], ["gridded"]).responses[0].samples for y in (np.round(x, 2), heaped)
     )
-    of_fine, of_rounded = (noise_gain(samples, "free")[0] for samples in (fine, rounded))
+    of_fine, of_rounded = (noise_gain(samples, "free", None)[0] for samples in (fine, rounded))
     assert abs(of_rounded - of_fine) < 15.0  # 220 to 290 more, if every value has its own cell
 
 
@@ -250,13 +250,13 @@ def test_one_value_beside_a_point_mass_is_not_transformed(transform):
 
 
 class WithDensity(CountResponse):
-    density = GaussianResponse.exact(np.zeros(8)).density
+    density = GaussianResponse.exact(np.zeros(8), None).density
 
 
 @pytest.mark.parametrize("differs", ["weights", "a density"])
 def test_a_reader_that_contradicts_its_column_is_refused(monkeypatch, differs):
     counts, weights = np.arange(8.0), np.arange(1.0, 9.0)
-    response = CountResponse(counts) if differs == "weights" else WithDensity(counts, weights=weights)
+    response = CountResponse(counts, None) if differs == "weights" else WithDensity(counts, weights)
     monkeypatch.setitem(READERS, "count", lambda column: Reading(column.values[np.newaxis], response))
     with pytest.raises(TypeError, match=f"of a count column has {differs}"):
         columns_of(counts[np.newaxis], ["count"], weights=weights)

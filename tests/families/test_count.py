@@ -99,7 +99,7 @@ def test_independent_counts_get_no_edges():
 
 def test_a_column_without_rows_of_its_own_keeps_the_law():
     rng = np.random.default_rng(0)
-    whole = CountResponse(rng.poisson(3.0, size=500).astype(float))
+    whole = CountResponse(rng.poisson(3.0, size=500).astype(float), None)
     part = whole.take(np.arange(500) < 100)
     assert len(part) == 100
     assert part.law == whole.law

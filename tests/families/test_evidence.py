@@ -236,7 +236,9 @@ def test_the_precisions_have_one_fixed_point_wherever_a_fit_comes_from(monkeypat
     for precision in (0.3, 30.0):
         start = fit_node(x, y, precision=np.full(3, precision), precision_updates=0, hidden_units=UNITS)
         before = len(fits)
-        fit = evidence.at_fixed_point(np.ascontiguousarray(x.T), GaussianResponse.exact(y), start, prior_precision=3.0)
+        fit = evidence.at_fixed_point(
+            np.ascontiguousarray(x.T), GaussianResponse.exact(y, None), start, prior_precision=3.0
+        )
         assert 2 < len(fits) - before < 40  # updates end where one changes nothing any more
         value, _, fisher = system(x, y, fit.theta, penalties(fit.precision))
         assert value == pytest.approx(fit.objective)
@@ -258,7 +260,7 @@ def test_short_constant_and_exactly_determined_nodes_stay_finite(n):
 def test_likelihood_and_cost_make_up_the_evidence(n_inputs):
     x, y = heteroscedastic(60, 0)
     fit = fit_node(x[:, :n_inputs], y)
-    parts = evidence.likelihood_and_cost(GaussianResponse.exact(y), n_inputs, fit)
+    parts = evidence.likelihood_and_cost(GaussianResponse.exact(y, None), n_inputs, fit)
     assert sum(parts) == pytest.approx(fit.evidence)
     assert parts[0] <= fit.objective
 
@@ -345,7 +347,7 @@ def test_edges_cost_their_penalty_and_free_noise_earns_its_negentropy():
         scores = evidence_of(Z, noise=noise)
         scores(families())
         networks.append([scores.network_score_of(family) for family in families()])
-    earned = [len(Z) * negentropy(scores.residuals(family)) for family in families()]
+    earned = [len(Z) * negentropy(scores.residuals(family), None) for family in families()]
     np.testing.assert_allclose(np.subtract(*networks), earned, rtol=1e-9, atol=1e-9)
     assert max(earned) > 1.0
 
@@ -355,7 +357,7 @@ def test_the_constant_model_of_cells_has_the_spread_within_them_too():
     rng = np.random.default_rng(9)
     low = rng.normal(size=50)
     high = low + rng.uniform(0.0, 2.0, size=50)
-    theta, objective, _ = GaussianResponse.over_cells(low, high, ()).without_parents(UNITS)
+    theta, objective, _ = GaussianResponse.over_cells(low, high, (), None).without_parents(UNITS)
     mean, deviation = predict_node(theta, np.empty((1, 0)), UNITS)
     centre = (low + high) / 2
     variance = centre.var() + np.mean((high - low) ** 2) / 12

@@ -33,7 +33,7 @@ def noise_of(seed, *shape):
 
 
 def estimates_for(candidates, y, x=NO_UNITS, hidden=NO_UNITS):
-    return gain_estimates(candidates, x, hidden, np.stack([y, (y**2 - 1.0) / np.sqrt(2.0)]))
+    return gain_estimates(candidates, x, hidden, np.stack([y, (y**2 - 1.0) / np.sqrt(2.0)]), None)
 
 
 def test_estimates_of_noise_are_next_to_nothing():
@@ -120,7 +120,7 @@ def test_duplicates_constants_and_outliers_have_finite_estimates(size):
 def test_standardised_scores_of_a_gaussian_response():
     rng = np.random.default_rng(7)
     x, theta, y = rng.normal(size=(1, 50)), rng.normal(size=6), rng.normal(size=50)
-    hidden, scores = GaussianResponse.exact(y).standardised_scores(x, theta, 1)
+    hidden, scores = GaussianResponse.exact(y, None).standardised_scores(x, theta, 1)
     assert_allclose(hidden[0], np.tanh(theta[0] * x[0] + theta[1]))
     mean, variance = theta[2] + theta[3] * hidden[0], 1e-5 + np.exp(theta[4] + theta[5] * hidden[0])
     residual = (y - mean) / np.sqrt(variance)
@@ -132,7 +132,7 @@ def test_standardised_scores_of_levels_are_derivatives_of_unit_variance(n_levels
     rng, n = np.random.default_rng(8), 40
     x, theta, step = rng.normal(size=(1, n)), 0.5 * rng.normal(size=6), 1e-6 * np.eye(6)[2]
     levels = np.arange(n) % n_levels
-    response = OrdinalResponse(levels.astype(float))
+    response = OrdinalResponse(levels.astype(float), None)
 
     of_levels = partial(response.observed_as, weights=None)
 
@@ -158,7 +158,7 @@ def test_odds_without_a_parent_are_those_of_savage_and_dickey():
     rng = np.random.default_rng(10)
     x = rng.normal(size=(2, 200))
     y = np.tanh(x[0]) + 0.1 * x[1] + 0.5 * rng.normal(size=200)
-    target = GaussianResponse.exact(y)
+    target = GaussianResponse.exact(y, None)
     fit = fit_node(x, target, hidden_units=3)
     saving, cost = odds_without_parents(x, target, fit)
     penalty = np.full(fit.theta.size, 1e-8)
@@ -261,7 +261,7 @@ def labels(n_categories, rng, n=500):
 def test_of_labels_without_parents_it_is_pearsons_statistic_less_its_degrees_of_freedom():
     rng = np.random.default_rng(0)
     y, x, z = labels(3, rng), labels(4, rng), labels(2, rng)
-    found = label_gain_estimates(y, shares(y, 3), [x, z], [])
+    found = label_gain_estimates(y, shares(y, 3), [x, z], [], None)
     for estimate, candidate in zip(found, (x, z), strict=True):
         counts = np.histogram2d(y, candidate, bins=(3, candidate.max() + 1))[0]
         pearson = chi2_contingency(counts, correction=False)
@@ -272,15 +272,15 @@ def test_a_label_that_acts_only_together_with_a_parent_is_seen():
     rng = np.random.default_rng(1)
     parent, x, noise = labels(2, rng), labels(2, rng), labels(2, rng)
     y = parent ^ x
-    alone, none = label_gain_estimates(y, shares(y, 2), [x, noise], [])
-    together, still_none = label_gain_estimates(y, shares(y, 2), [x, noise], [parent])
+    alone, none = label_gain_estimates(y, shares(y, 2), [x, noise], [], None)
+    together, still_none = label_gain_estimates(y, shares(y, 2), [x, noise], [parent], None)
     assert max(alone, none, still_none) < 10.0
     assert together > 100.0
 
 
 def test_a_single_observation_is_no_large_excess():
     y = np.eye(500, dtype=int)[0]
-    assert label_gain_estimates(y, shares(y, 2), [y], [])[0] < 3.0
+    assert label_gain_estimates(y, shares(y, 2), [y], [], None)[0] < 3.0
 
 
 def chain_of_labels(seed):

@@ -43,7 +43,7 @@ def evidence(values, **options):
 
 def noise_of(scores, family):
     """The noise distribution of a family."""
-    return noise_gain([scores.residuals(family)], scores.noise)[1]
+    return noise_gain([scores.residuals(family)], scores.noise, None)[1]
 
 
 def later_fits(monkeypatch):
@@ -189,7 +189,7 @@ def test_noise_is_gaussian_until_the_residuals_of_a_graph_show_that_it_is_not():
     assert scores.choose_noise(TAILS)
     assert [noise_of(scores, family) for family in TAILS] == ["student", "gaussian", "gaussian"]
     for family in families:
-        worth = noise_gain([scores.residuals(family)], "auto")[0]
+        worth = noise_gain([scores.residuals(family)], "auto", None)[0]
         scores([family])
         assert scores.network_score_of(family) == pytest.approx(plain[family] - worth, abs=1e-9)
     assert not scores.choose_noise(TAILS)
@@ -247,7 +247,7 @@ def test_noise_below_the_resolution_of_variances_has_no_verdict():
     x1 = rng.normal(size=500)
     scores = evidence(standardised(np.sin(x1) + 1e-3 * rng.standard_t(2, size=500), x1), noise="auto")
     scores([family])
-    assert noise_gain([scores.residuals(family)], "auto")[1] != "gaussian"
+    assert noise_gain([scores.residuals(family)], "auto", None)[1] != "gaussian"
     assert not scores.choose_noise([family])
 
 
@@ -338,11 +338,11 @@ def test_the_noise_of_an_effect_may_differ_between_the_levels_of_its_cause():
     cause = rng.integers(0, 2, size=800).astype(float)
     noise = np.where(cause == 0, rng.uniform(-1.7, 1.7, size=800), rng.exponential(size=800) - 1.0)
     values = standardised(2.0 * cause + noise, cause)
-    responses = [GaussianResponse.exact(values[0]), OrdinalResponse(values[1])]
+    responses = [GaussianResponse.exact(values[0], None), OrdinalResponse(values[1], None)]
     scores = evidence(values, responses=responses, noise="auto", most_units=2)
     before = scores([family])[0]
     assert scores.choose_noise([family, (1, ())])
     residuals = scores.residuals(family)
-    parts = sum(noise_gain([residuals[cause == level]], "auto")[0] for level in (0.0, 1.0))
-    assert parts > noise_gain([residuals], "auto")[0] + 20.0
+    parts = sum(noise_gain([residuals[cause == level]], "auto", None)[0] for level in (0.0, 1.0))
+    assert parts > noise_gain([residuals], "auto", None)[0] + 20.0
     assert scores([family])[0] == pytest.approx(before - parts, abs=1e-9)

@@ -26,7 +26,7 @@ N = 400
 
 
 def evidence(x, y):
-    return fit_linear(x, GaussianResponse.exact(y)).evidence
+    return fit_linear(x, GaussianResponse.exact(y, None)).evidence
 
 
 def linear_chain(seed=0, size=N, draw="normal"):
@@ -41,7 +41,7 @@ def test_the_evidence_agrees_with_naive(p):
     rng = np.random.default_rng(p)
     x, spread = rng.normal(size=(p, 90)), rng.uniform(0.0, 0.5, size=90)
     y = x.sum(axis=0) + rng.normal(size=90) + 3.0
-    found = fit_linear(x, GaussianResponse(y, spread, [y]))
+    found = fit_linear(x, GaussianResponse(y, spread, [y], None))
     assert found.evidence == pytest.approx(linear_evidence(x.T, y, spread), rel=1e-10)
     design = np.column_stack([np.ones(90), x.T])
     np.testing.assert_allclose(found.mean, design @ np.linalg.lstsq(design, y, rcond=None)[0], rtol=1e-9)
@@ -106,7 +106,7 @@ def test_gains_of_further_and_of_fewer_causes_are_the_differences_of_scores(mask
     x, spread = rng.normal(size=(5, N)) + 2.0, rng.uniform(0.0, 0.5, size=N)
     y = x[0] + 0.5 * x[2] - x[3] + rng.normal(size=N)
     rows = rng.random((6, N)) < 0.8 if masked else None
-    responses = [*map(GaussianResponse.exact, x), GaussianResponse(y, spread, [y])]
+    responses = [*(GaussianResponse.exact(cause, None) for cause in x), GaussianResponse(y, spread, [y], None)]
     penalty = rng.uniform(0.0, 5.0, size=(6, 6))
     models = models_of(np.vstack([x, y]), responses, rows=rows, edge_penalty=penalty)
     linear_gains = LinearGains(models.families)
@@ -195,7 +195,7 @@ def test_noise_of_a_linear_model_earns_what_its_residuals_do():
     x, y, _ = values = linear_chain(draw="laplace")
     score = models_of(values).linear_score
     earned = score((1, (0,)), "gaussian") - score((1, (0,)), "free")
-    assert earned == pytest.approx(N * negentropy(y - (x @ y / N) * x), rel=1e-9)
+    assert earned == pytest.approx(N * negentropy(y - (x @ y / N) * x, None), rel=1e-9)
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "free"])

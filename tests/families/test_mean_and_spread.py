@@ -101,7 +101,7 @@ def test_labels_masks_and_groups():
     labels = rng.integers(3, size=1000)
     y = table[3] + np.array([-2.0, 0.0, 2.0])[labels]
     wide = np.vstack([table[:3], labels == np.arange(3)[:, np.newaxis], y / y.std()]).astype(float)
-    responses = [GaussianResponse.exact(wide[row]) for row in (0, 1, 2, 3, 6)]
+    responses = [GaussianResponse.exact(wide[row], None) for row in (0, 1, 2, 3, 6)]
     found = losses(wide, (4, (0, 1, 2, 3)), responses=responses, widths=np.array([1, 1, 1, 3, 1]))
     assert acts_on(found) == [[1, 0, 1, 1], [0, 1, 1, 0]]
 

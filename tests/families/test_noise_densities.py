@@ -24,7 +24,7 @@ def sample_of(kind, n, rng):
 @pytest.mark.parametrize("kind", KINDS)
 def test_new_rows_are_nearly_as_likely_as_under_the_true_density(kind):
     rng = np.random.default_rng(0)
-    noise, further = fit_noise(sample_of(kind, 2000, rng), "free"), sample_of(kind, 20_000, rng)
+    noise, further = fit_noise(sample_of(kind, 2000, rng), "free", None), sample_of(kind, 20_000, rng)
     true = (
         stats.gaussian_kde(further, 0.03).logpdf(further[:2000]) if KINDS[kind] is None else KINDS[kind].logpdf(further)
     )
@@ -36,7 +36,7 @@ def test_new_rows_are_nearly_as_likely_as_under_the_true_density(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_free_density_belongs_to_its_distribution_function(kind):
-    noise = fit_noise(sample_of(kind, 500, np.random.default_rng(1)), "free")
+    noise = fit_noise(sample_of(kind, 500, np.random.default_rng(1)), "free", None)
     assert isinstance(noise, Free)
     at = np.linspace(-3.0, 3.0, 50)
     density = lambda e: float(np.exp(noise.log_density(np.array([e])))[0])  # noqa: E731
@@ -50,16 +50,16 @@ def test_a_free_density_belongs_to_its_distribution_function(kind):
 
 def test_students_t_is_found_and_light_tails_have_none():
     rng = np.random.default_rng(2)
-    found = fit_noise(rng.standard_t(3, size=4000) / np.sqrt(3.0), "student")
+    found = fit_noise(rng.standard_t(3, size=4000) / np.sqrt(3.0), "student", None)
     assert isinstance(found, Student)
     assert found.degrees == 3.0
     assert found.scale == pytest.approx(1.0 / np.sqrt(3.0), rel=0.05)
-    assert fit_noise(rng.random(2000) - 0.5, "student") == Gaussian()
+    assert fit_noise(rng.random(2000) - 0.5, "student", None) == Gaussian()
 
 
 @pytest.mark.parametrize("kind", ["exponential", "two humps"])
 def test_the_mean_of_the_noise_is_zero_and_a_far_value_is_possible(kind):
-    noise = fit_noise(sample_of(kind, 800, np.random.default_rng(3)), "free")
+    noise = fit_noise(sample_of(kind, 800, np.random.default_rng(3)), "free", None)
     drawn = noise.draw(200_000, np.random.default_rng(4))
     assert drawn.mean() == pytest.approx(0.0, abs=0.01)
     assert drawn.std() == pytest.approx(noise.deviation, rel=0.01)
@@ -68,7 +68,7 @@ def test_the_mean_of_the_noise_is_zero_and_a_far_value_is_possible(kind):
 
 def test_few_or_equal_residuals_have_a_density():
     for residuals in (np.zeros(50), np.array([0.3, -0.3]), np.zeros(0), np.repeat([-1.0, 1.0], 30)):
-        noise = fit_noise(residuals, "free")
+        noise = fit_noise(residuals, "free", None)
         assert np.isfinite(noise.log_density(np.linspace(-5.0, 5.0, 11))).all()
         assert np.isfinite(noise.deviation)
 
@@ -76,6 +76,6 @@ def test_few_or_equal_residuals_have_a_density():
 def test_no_distribution_stands_for_another():
     residuals = np.random.default_rng(6).laplace(size=100)
     with pytest.raises(KeyError, match="laplace"):
-        noise_gain([residuals], "laplace")
+        noise_gain([residuals], "laplace", None)
     with pytest.raises(ValueError, match="laplace"):
-        fit_noise(residuals, "laplace")
+        fit_noise(residuals, "laplace", None)

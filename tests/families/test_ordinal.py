@@ -32,7 +32,7 @@ def problem(levels, p=2, n=300, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(p, n))
     y = np.append(np.arange(levels), rng.integers(0, levels, size=n - levels))
-    response = OrdinalResponse(y.astype(float))
+    response = OrdinalResponse(y.astype(float), None)
     theta = 0.7 * rng.normal(size=n_weights(p, UNITS))
     theta[response.objective(x, UNITS).free :] = 0.0
     return x, response, theta, rng.uniform(0.1, 2.0, size=theta.size)
@@ -74,7 +74,10 @@ def test_probabilities_stay_finite_and_add_up_far_out(far):
         assert np.exp(parts[0]).sum() == pytest.approx(1.0)
 
 
-KINDS = {"levels": lambda y: OrdinalResponse(y.astype(float)), "labels": lambda y: CategoricalResponse(y, y.max() + 1)}
+KINDS = {
+    "levels": lambda y: OrdinalResponse(y.astype(float), None),
+    "labels": lambda y: CategoricalResponse(y, y.max() + 1, None),
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,7 +94,7 @@ def test_binary_effects_are_logistic_regressions():
     rng = np.random.default_rng(2)
     x = rng.normal(size=(1, 2000))
     chance = expit(3.0 * np.tanh(1.5 * x[0]))
-    target = OrdinalResponse((rng.random(2000) < chance).astype(float))
+    target = OrdinalResponse((rng.random(2000) < chance).astype(float), None)
     fit = fit_node(x, target)
     mean, u = target.law.network_outputs(fit.theta, hidden_units_of(fit.theta, x, 5))
     log_p, *_ = log_probabilities(mean, u, target.law.cuts)
@@ -99,23 +102,23 @@ def test_binary_effects_are_logistic_regressions():
     assert not u.any()
     assert fit.converged
     assert evidence_gain(x, target) > 100
-    assert evidence_gain(x, OrdinalResponse(rng.integers(0, 2, size=2000).astype(float))) < 2
+    assert evidence_gain(x, OrdinalResponse(rng.integers(0, 2, size=2000).astype(float), None)) < 2
 
 
 def test_levels_whose_spread_alone_depends_on_the_cause():
     rng = np.random.default_rng(3)
     x = rng.normal(size=(1, 1000))
     y = np.digitize(np.exp(0.8 * x[0]) * rng.normal(size=1000), (-1.5, -0.4, 0.4, 1.5))
-    assert evidence_gain(x, OrdinalResponse(y.astype(float))) > 40
+    assert evidence_gain(x, OrdinalResponse(y.astype(float), None)) > 40
 
 
 def test_the_values_of_levels_do_not_matter_and_their_signs_mirror_the_weights():
     rng = np.random.default_rng(4)
     x = rng.normal(size=(1, 300))
     y = np.digitize(x[0] + rng.normal(size=300), (-1.0, 0.5)).astype(float)
-    fit = fit_node(x, OrdinalResponse(y))
-    assert fit_node(x, OrdinalResponse(100.0 * y**3 - 7.0)).evidence == fit.evidence
-    assert fit_node(x, OrdinalResponse(-y)).evidence == pytest.approx(fit.evidence, abs=1e-6)
+    fit = fit_node(x, OrdinalResponse(y, None))
+    assert fit_node(x, OrdinalResponse(100.0 * y**3 - 7.0, None)).evidence == fit.evidence
+    assert fit_node(x, OrdinalResponse(-y, None)).evidence == pytest.approx(fit.evidence, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -132,7 +135,7 @@ def test_what_a_cause_determines_stays_finite(kind, cuts):
 def test_a_conditional_has_the_probabilities_that_were_learned(sign, far):
     """Of the variable as it is, whatever sign it was learned with."""
     x, response, theta, _ = problem(4)
-    target = OrdinalResponse(np.array([-2.0, 0.0, 0.5, 3.0])[response.codes])
+    target = OrdinalResponse(np.array([-2.0, 0.0, 0.5, 3.0])[response.codes], None)
     theta *= far
     learned, *_ = log_probabilities(*network_outputs(theta, x, UNITS, target.law), target.law.cuts)
     law = target.law if sign > 0.0 else target.law.turned()

@@ -30,7 +30,7 @@ def problem(n_masses, n=60, p=2):
     rng = np.random.default_rng(n_masses)
     x, y = rng.normal(size=(p, n)), rng.normal(size=n)
     codes = rng.integers(0, n_masses + 1, size=n)
-    response = PointMassResponse(codes, GaussianResponse.exact(y), 5.0 + np.arange(n_masses))
+    response = PointMassResponse(codes, GaussianResponse.exact(y, None), 5.0 + np.arange(n_masses))
     size = response.law.n_weights(p, UNITS)
     return x, y, response, 0.6 * rng.normal(size=size), rng.uniform(0.3, 2.0, size=size)
 
@@ -120,9 +120,9 @@ def test_what_stands_at_a_mass_is_not_read_and_shifts_and_scales_change_nothing(
 
 
 RESPONSES = {
-    "point mass": lambda y: PointMassResponse((y > 0.9).astype(np.int64), GaussianResponse.exact(y), [2.0]),
-    "levels": lambda y: OrdinalResponse(np.digitize(y, [-0.5, 0.0, 0.7]).astype(float)),
-    "labels": lambda y: CategoricalResponse(np.digitize(y, [-0.5, 0.0, 0.7]), 4),
+    "point mass": lambda y: PointMassResponse((y > 0.9).astype(np.int64), GaussianResponse.exact(y, None), [2.0]),
+    "levels": lambda y: OrdinalResponse(np.digitize(y, [-0.5, 0.0, 0.7]).astype(float), None),
+    "labels": lambda y: CategoricalResponse(np.digitize(y, [-0.5, 0.0, 0.7]), 4, None),
 }
 
 

@@ -27,9 +27,11 @@ def test_the_likelihood_of_masked_rows_is_that_of_the_others_times_their_share(r
     expected = 0.0
     for n in range(N):
         alone = (own[n : n + 1, rows[n]] for own in (values, mean, scale))
-        expected += rows[n].mean() * gaussian_nll(*alone)
-    assert gaussian_nll(values, mean, scale, rows) == pytest.approx(expected, rel=1e-12)
-    assert gaussian_nll(values, mean, scale, np.ones(rows.shape, dtype=bool)) == gaussian_nll(values, mean, scale)
+        expected += rows[n].mean() * gaussian_nll(*alone, None, None)
+    assert gaussian_nll(values, mean, scale, rows, None) == pytest.approx(expected, rel=1e-12)
+    assert gaussian_nll(values, mean, scale, np.ones(rows.shape, dtype=bool), None) == gaussian_nll(
+        values, mean, scale, None, None
+    )
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -91,7 +93,7 @@ def test_masked_cells_of_an_effect_change_no_bit_of_a_whole_fit(rng):
     np.testing.assert_array_equal(here.weights.adjacency(), there.weights.adjacency())
     np.testing.assert_array_equal(here.weights.w3, there.weights.w3)
     assert unmasked.best.nll > here.best.nll + 1.0
-    assert here.best.nll == pytest.approx(gaussian_nll(values, *outputs(values, here.weights), rows), rel=1e-12)
+    assert here.best.nll == pytest.approx(gaussian_nll(values, *outputs(values, here.weights), rows, None), rel=1e-12)
 
 
 def test_rows_that_an_experimenter_set_hide_no_cause(rng):

@@ -191,8 +191,8 @@ def test_the_lead_of_causes_is_that_of_repeated_rows():
     rng = np.random.default_rng(12)
     cause = rng.laplace(size=N)
     values = np.array([0.8 * cause + rng.laplace(size=N), cause])
-    np.testing.assert_allclose(_lead(values, WEIGHTS), _lead(repeated(values)), **CLOSE)
-    assert lingam_order(values, weights=WEIGHTS) == lingam_order(repeated(values))
+    np.testing.assert_allclose(_lead(values, WEIGHTS), _lead(repeated(values), None), **CLOSE)
+    assert lingam_order(values, WEIGHTS) == lingam_order(repeated(values), None)
 
 
 def test_tables_of_labels_are_those_of_repeated_rows():
@@ -231,13 +231,13 @@ def test_noise_of_weighted_residuals():
     """Student's t is that of repeated rows. The entropy is not, whose spacings take equal values for a grid."""
     rng = np.random.default_rng(9)
     residuals = rng.standard_t(3, size=N)
-    assert student_gain(residuals, WEIGHTS) == pytest.approx(student_gain(repeated(residuals)), rel=1e-10)
-    noise, slow = fit_noise(residuals, "student", WEIGHTS), fit_noise(repeated(residuals), "student")
+    assert student_gain(residuals, WEIGHTS) == pytest.approx(student_gain(repeated(residuals), None), rel=1e-10)
+    noise, slow = fit_noise(residuals, "student", WEIGHTS), fit_noise(repeated(residuals), "student", None)
     assert (noise.degrees, noise.scale) == pytest.approx((slow.degrees, slow.scale), rel=1e-10)
-    noise, slow = fit_noise(residuals, "free", WEIGHTS), fit_noise(repeated(residuals), "free")
+    noise, slow = fit_noise(residuals, "free", WEIGHTS), fit_noise(repeated(residuals), "free", None)
     np.testing.assert_allclose(noise.shares, slow.shares, rtol=1e-6)
     alike = np.full(N, 2.5)
-    assert negentropy(residuals, alike) == pytest.approx(negentropy(residuals), abs=1e-9)
+    assert negentropy(residuals, alike) == pytest.approx(negentropy(residuals, None), abs=1e-9)
     assert noise_gain([residuals], "free", 2.0 * WEIGHTS)[0] == pytest.approx(
         2.0 * noise_gain([residuals], "free", WEIGHTS)[0], rel=1e-9
     )
@@ -252,7 +252,7 @@ def test_negentropy_by_weights_is_that_of_the_population():
         kept = rng.random(population.size) < chance
         sample, weights = population[kept], 1.0 / chance[kept]
         errors.append(negentropy(sample, weights) - 0.176)
-        plain.append(negentropy(sample) - 0.176)
+        plain.append(negentropy(sample, None) - 0.176)
     assert abs(np.mean(errors)) < 0.01 < 0.1 < abs(np.mean(plain))
 
 

@@ -780,7 +780,7 @@ def test_contrasts_by_nature():
     ({"cause": "age", "adjust": [], "contrast": [0.0, 99.0]}, "goes beyond the rows"),
     ({"target": "some"}, "target must be one of"),
     ({"cause": "age", "adjust": [], "target": "treated"}, "is a number"),
-    ({"level": 1.5}, "level must be between"),
+    ({"level": 1.5}, "level must be above 0 and below 1"),
     ({"groups": [1, 2]}, "groups"),
     ({"sample_weight": "place"}, "sample_weight has the variable 'place'"),
     ({"sample_weight": [1.0, 2.0]}, r"sample_weight must have shape \(500,\), one a row; got \(2,\)"),

@@ -54,7 +54,7 @@ def test_the_likelihood_of_the_fit_is_that_of_its_model_where_a_transform_is_ste
     model = HNMSearch(column_transform="log").fit(X)
     table = model.model_.columns.as_table(X)
     assert list(model.model_.columns.masses) == [1]
-    assert model.nll_ == pytest.approx(model.model_.nll(model.model_.scaled(table)), rel=1e-4)
+    assert model.nll_ == pytest.approx(model.model_.nll(model.model_.scaled(table), None, None), rel=1e-4)
 
 
 def test_a_linear_winner_answers_as_a_line():

@@ -193,7 +193,7 @@ def test_strength_is_what_the_likelihood_loses_where_an_input_is_held_at_its_mea
 
     def nll(values, n):
         mean, scale = (part.T[n : n + 1] for part in forward(values, model.network_))
-        return gaussian_nll(X.T[n : n + 1], mean, scale)
+        return gaussian_nll(X.T[n : n + 1], mean, scale, None, None)
 
     for i, n in np.argwhere(model.weights_ > 0.0):
         held = np.where(np.arange(3) == i, X[:, i].mean(), X)

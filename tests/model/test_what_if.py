@@ -201,7 +201,7 @@ def test_bands_are_quantiles_over_other_fits(known):
     ({"values": [np.nan]}, "values must be"),
     ({"values": []}, "values must be"),
     ({"cause": "q"}, "cause has the variable 'q'"),
-    ({"level": 1.5}, "level must be between"),
+    ({"level": 1.5}, "level must be above 0 and below 1"),
     ({"n_samples": 0}, "n_samples must be"),
 )
 def test_bad_questions_about_effects_are_refused(known, arguments, message):

@@ -2,10 +2,13 @@
 
 import ast
 import re
+from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from icdh import ICDH, HNMSearch
 
 PACKAGE = Path(__file__).parent.parent.parent / "icdh"
 # From the ground up; what stands in one row may import from all rows below it. The core learns and answers.
@@ -137,3 +140,31 @@ def test_no_modules_import_one_another_in_a_circle():
 def test_every_room_has_a_storey():
     rooms = {path.stem for path in PACKAGE.glob("*.py")} | {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert rooms == {room for rooms in STOREYS for room in rooms}
+
+
+# Whose arguments another dictates: scikit-learn, NumPy, Numba, a signal, or a function that they are handed to.
+DICTATED = ("get_params", "__array__", "_leave", "answer", "check_page_path", "_try", "exponential", "ignored")
+
+
+def test_what_a_function_takes_it_reads():
+    """Methods that several classes have aside: one of them may need less than the others."""
+    nodes = [node for path in MODULES.values() for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    methods = [part for node in nodes if isinstance(node, ast.ClassDef) for part in node.body]
+    alike = Counter(part.name for part in methods if isinstance(part, ast.FunctionDef))
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef) and alike[node.name] < 2 and node.name not in DICTATED:
+            arguments = {argument.arg for argument in node.args.args + node.args.kwonlyargs}
+            read = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+            assert arguments - read <= {"self", "cls"}, f"{node.name} does not read what it takes"
+
+
+def test_every_parameter_of_the_estimators_is_read_where_they_fit():
+    nodes = [node for path in (PACKAGE / "_estimators").glob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    read = {
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute)
+        and ast.unparse(node.value) in ("self", "settings", "self.settings", "estimator")
+    }
+    for estimator in (HNMSearch, ICDH):
+        assert estimator().get_params().keys() <= read

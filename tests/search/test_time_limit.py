@@ -111,7 +111,7 @@ def test_when_time_is_over_only_edges_of_the_graph_are_weighed():
     edges = late.adjacency_matrix_ != 0.0
     assert 0 < edges.sum() < np.count_nonzero(late.weights_)
     network = [NetworkConditional.of(late.network_, n) for n in range(len(edges))]  # the model's are of the graph
-    whole = strength_of_inputs(network, X.T, late.model_.columns.centre)
+    whole = strength_of_inputs(network, X.T, late.model_.columns.centre, None, None)
     assert np.count_nonzero(whole) == np.count_nonzero(late.weights_)
     np.testing.assert_allclose(late.edge_strength_, np.where(edges, whole, 0.0), rtol=1e-12)
 

@@ -309,7 +309,11 @@ def sem(graph=CHAIN, *arguments, **options):
     (lambda: simulate.scale_free(5, 5), ValueError, "edges_per_variable=5 is impossible"),
     (lambda: simulate.scale_free(5, 1.5), ValueError, "whole number"),
     (lambda: simulate.bipartite(10, 2), ValueError, "20 edges.*at most 16"),
-    (lambda: simulate.bipartite(10, 1, share_of_causes=1.5), ValueError, "share_of_causes must be at most 1"),
+    (
+        lambda: simulate.bipartite(10, 1, share_of_causes=1.5),
+        ValueError,
+        "share_of_causes must be at least 0 and at most 1",
+    ),
     (lambda: simulate.bipartite(10, 1, share_of_causes=1), ValueError, "at most 0"),
     (sem(CHAIN + CHAIN.T), ValueError, "cycle, x0 -> x1 -> x0"),
     (sem(np.eye(3)), ValueError, "from variable 0 to itself"),

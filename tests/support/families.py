@@ -88,7 +88,8 @@ def columns_of(values, kinds, transform="none", *, n_categories=None, masses=Non
                 masses[k] if masses else (),
                 transform,
                 np.random.default_rng([0, k]),
-                weights=weights,
+                (0.0, 1.0),
+                weights,
             )
             for k, (column, kind) in enumerate(zip(values, kinds, strict=True))
         ]

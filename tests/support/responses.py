@@ -124,7 +124,7 @@ def under(subject, noise):
 
 def counts(rng, n, repeats=1, weights=None):
     k = np.repeat(rng.negative_binomial(3, 0.5, size=n).astype(float), repeats)
-    response = CountResponse(k, -0.8, 0.25, weights)
+    response = CountResponse(k, weights, -0.8, 0.25)
     return Subject(response, -0.8 + 0.25 * k, support=tuple(-0.8 + 0.25 * np.arange(500.0)))
 
 
@@ -142,5 +142,5 @@ SKEWED = (np.random.default_rng(0).beta(1.0, 3.0, size=400) - 0.25) / 0.19
 LAWS = {
     f"{name} under {noise.name} noise": under(subject, noise)
     for name, subject in (("a number", continuous), ("point masses", masses))
-    for noise in (Student(8.0, 0.8), fit_noise(SKEWED, "free"))
+    for noise in (Student(8.0, 0.8), fit_noise(SKEWED, "free", None))
 }
