@@ -11,7 +11,7 @@ import numpy as np
 
 from icdh._rows.related import RelatedRows
 from icdh._table.experiments import Design
-from icdh._table.kinds import KINDS
+from icdh._table.kinds import KINDS, numbers_among
 from icdh._table.table import Scaling, Table, rows_by_content
 from icdh._table.ties import point_masses
 from icdh._utils.arrays import Floats, Integers, Mask
@@ -178,19 +178,19 @@ class CanonicalTable(ColumnOrder):
         """
         from icdh._node_model.columns import Column, Columns
 
-        columns = []
+        columns, numbers = [], numbers_among(self.kinds) if masses else []
         for k, (values, kind) in enumerate(zip(self.values, self.kinds, strict=True)):
             counted = values if self.rows is None else values[self.rows[k]]
-            frequent = point_masses(counted) if masses and KINDS[kind].is_number else []
+            frequent = point_masses(counted) if k in numbers else []
             of_column = transform if isinstance(transform, str) else transform[k] or "none"
             rng, (zero, unit) = np.random.default_rng([random_state, k]), self.of_counts[k].tolist()
             how = self.n_categories[k], frequent, of_column, rng, (zero, unit), self.weights
             columns.append(Column(kind, values, *how))
         return Columns.of(columns)
 
-    def reading(self, columns: Sequence[int], kind: str) -> "CanonicalTable":
-        """Return the table with some columns of another kind, given their positions."""
-        return replace(self, kinds=[kind if k in columns else known for k, known in enumerate(self.kinds)])
+    def as_rivals(self, columns: Sequence[int]) -> "CanonicalTable":
+        """Return the table with some columns, given their positions, of the kind that rivals theirs."""
+        return replace(self, kinds=[KINDS[kind].rival if k in columns else kind for k, kind in enumerate(self.kinds)])
 
     def without_grids(self) -> "CanonicalTable":
         """Return the table with gridded columns taken for continuous."""

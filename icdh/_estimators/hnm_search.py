@@ -16,7 +16,7 @@ from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.kinds import KINDS
+from icdh._table.kinds import KINDS, numbers_among
 from icdh._table.table import Scaling, Table
 from icdh._table.ties import grid_of, point_masses
 from icdh._utils.arrays import ByColumn, TableLike
@@ -222,10 +222,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         canonical = CanonicalTable.of(table, scaling, table.kinds, design, rules).with_rows_by_content()
         seed = int(random_generator(self.random_state).integers(2**31))
         settings = settings_of(SearchSettings, self)
-        guessed = [k for k, column in enumerate(canonical.order) if table.guessed_as(column, "count")]
-        if guessed and not are_counts(settings, canonical, guessed, seed, clock):
-            table = table.declaring(dict.fromkeys(canonical.order[guessed].tolist(), "gridded"))
-            canonical = canonical.reading(guessed, "gridded")
+        guesses = [k for k, column in enumerate(canonical.order) if table.rival(column)]
+        if guesses and not are_counts(settings, canonical, guesses, seed, clock):
+            table = table.declaring({column: table.rival(column) for column in canonical.order[guesses].tolist()})
+            canonical = canonical.as_rivals(guesses)
         report = partial(self._report_move, [*table.names, *design.conditions])
         found = GraphSearch(settings, canonical, clock, report, seed).run()
         learn = partial(self._learn_graph, table, scaling, design, rules)
@@ -256,7 +256,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         levels = {n: np.unique(table.values[n]) for n, kind in enumerate(table.kinds) if KINDS[kind].has_levels}
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
         counts = [slice(None)] * N if design.rows is None else list(design.rows[:N])
-        numbers = [n for n, kind in enumerate(table.kinds) if KINDS[kind].is_number]
+        numbers = numbers_among(table.kinds)
         masses = {n: np.array(values) for n in numbers if (values := point_masses(table.values[n][counts[n]]))}
         grids = {n: grid for n in numbers if (grid := grid_of(table.values[n][counts[n]]))}
         columns = replace(

@@ -35,7 +35,7 @@ def are_counts(settings: SearchSettings, table: CanonicalTable, columns: list[in
     rng = np.random.default_rng(0)
     chosen = np.append(columns, others[some(others.size, max(SIZES.pilot_variables - len(columns), 0), rng)])
     part = table.part(chosen, some(table.values.shape[1], SIZES.pilot_rows, rng))
-    rounded = part.reading(range(len(columns)), "gridded")
+    rounded = part.as_rivals(range(len(columns)))
     clock.stage = "reading counts"
     try:
         return evidence(settings, part, seed, clock) > evidence(settings, rounded, seed, clock)

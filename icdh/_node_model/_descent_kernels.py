@@ -46,7 +46,7 @@ def node_gradient(x, y, spread, weights, theta, penalty, hidden, mean, variance,
         of_scale[r] *= weights[r]
     for i in range(theta.size):
         gradient[i] = penalty[i] * theta[i]
-    backpropagate(x, hidden, theta, intercepts, intercepts + 1, 1.0, pull, gradient)
+    backpropagate(x, hidden, theta, (intercepts, intercepts + 1, 1.0), pull, gradient)
 
 
 @kernel()

@@ -29,7 +29,7 @@ LOGISTIC_DEVIATION = math.pi / math.sqrt(3.0)  # standard deviation of the stand
 
 
 @kernel(fastmath=REASSOCIATE)
-def backpropagate(x, hidden, theta, intercepts, weights, unit, pull, gradient):
+def backpropagate(x, hidden, theta, layout, pull, gradient):
     """Add to the gradient by theta, given the derivatives by the outputs.
 
     Parameters
@@ -40,17 +40,16 @@ def backpropagate(x, hidden, theta, intercepts, weights, unit, pull, gradient):
         The hidden units.
     theta : ndarray
         The weights.
-    intercepts, weights : ndarray of int, shape (outputs,)
-        Where the intercept and the first weight of every output are in theta.
-    unit : float
-        What the weights of the outputs are multiplied by.
+    layout : tuple
+        Where the intercept and the first weight of every output are in theta, each an ndarray of int, shape (outputs,),
+        and what the weights of the outputs are multiplied by.
     pull : ndarray, shape (outputs, n)
         The derivatives by the outputs.
     gradient : ndarray
         Is added to.
     """
     p, n, m = x.shape[0], x.shape[1], hidden.shape[0]
-    of_unit = np.empty(ROWS)
+    (intercepts, weights, unit), of_unit = layout, np.empty(ROWS)
     for first in range(0, n, ROWS):
         rows = min(ROWS, n - first)
         for o in range(pull.shape[0]):
@@ -93,7 +92,7 @@ def _fill_by_input(slope, factors, block, places, rows, total):
 
 
 @kernel(fastmath=CONTRACT)
-def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
+def add_fisher(x, hidden, theta, layout, curvature, fisher):
     """Add the Fisher matrix by theta, on and above its diagonal.
 
     For the weights of units h and l on inputs j and k the matrix is the sum of x_j x_k times a product of h and l, and
@@ -102,14 +101,15 @@ def add_fisher(x, hidden, theta, intercepts, weights, unit, curvature, fisher):
 
     Parameters
     ----------
-    x, hidden, theta, intercepts, weights, unit
+    x, hidden, theta, layout
         As of `backpropagate`.
     curvature : ndarray, shape (outputs (outputs + 1) / 2, n)
         The Fisher matrix by the outputs of every observation, on and above its diagonal, row by row.
     fisher : ndarray, shape (size, size)
         Is added to.
     """
-    p, m, outputs = x.shape[0], hidden.shape[0], intercepts.size
+    intercepts, weights, unit = layout
+    p, m, outputs = x.shape[0], hidden.shape[0], weights.size
     inputs, functions = p + 1, m + 1
     causes, basis, at = empty_block(inputs), np.empty((functions, ROWS)), np.empty(inputs, dtype=np.int64)
     slopes, by_outputs, of_causes = np.empty((m, ROWS)), empty_block(m * outputs), empty_block(inputs * functions)

@@ -148,11 +148,11 @@ class Objective:
         hidden = hidden_units_of(theta, self.x, self.units)
         value, pull, curvature = self.terms(self.law.network_outputs(theta, hidden))
         gradient, fisher = np.zeros(theta.size), np.zeros((self.free, self.free))
-        backpropagate(self.x, hidden, theta, *self.layout, pull[: self.layout[0].size], gradient)
+        backpropagate(self.x, hidden, theta, self.layout, pull[: self.layout[0].size], gradient)
         for first in range(0, self.x.shape[1], BLOCK * apart):
             columns = slice(first, first + BLOCK * apart, apart)
             inputs, units = (np.ascontiguousarray(part[:, columns]) for part in (self.x, hidden))
-            add_fisher(inputs, units, theta, *self.layout, np.ascontiguousarray(curvature(columns)), fisher)
+            add_fisher(inputs, units, theta, self.layout, np.ascontiguousarray(curvature(columns)), fisher)
         if apart > 1:
             fisher *= self.counts.sum() / self.counts[::apart].sum()
         return value, gradient, fisher

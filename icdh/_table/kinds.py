@@ -3,7 +3,7 @@
 Its likelihood as an effect is a response of the same name (`icdh._node_model.columns`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -129,6 +129,8 @@ class Kind:
         What a column guessed so is read as, and what a user should think of; empty if it is what any number is.
     exact : str
         The kind of the same values, taken for exact.
+    rival : str
+        The kind of the same values that a guess has to hold against this one, by evidence; empty if it is no guess.
     """
 
     name: str
@@ -146,6 +148,7 @@ class Kind:
     reading: str = ""
     question: str = "mere codes?"
     exact: str = ""
+    rival: str = ""
 
     def of_so_many(self, distinct: int, of_labels: bool) -> str:
         """Return the name of the kind of a declared column of so many values, or of labels without an order."""
@@ -182,13 +185,25 @@ KINDS = {
             reading="labels",
             question="to confirm,",
         ),
-        Kind("count", _is_count, _no_counts, True, demand="counts are whole numbers from zero on, declare it gridded"),
+        Kind(
+            "count",
+            _is_count,
+            _no_counts,
+            True,
+            demand="counts are whole numbers from zero on, declare it gridded",
+            rival="gridded",
+        ),
         # Recorded on a grid, so that values repeat.
         Kind("gridded", _is_gridded, _none, True, is_number=True, exact="continuous"),
         Kind("continuous", lambda column: True, _none, False, is_number=True),
     )
 }
 DECLARABLE = ("continuous", "gridded", "count", "ordinal", "binary", "categorical")
+
+
+def numbers_among(kinds: Sequence[str]) -> list[int]:
+    """Return the places of amounts among kinds, by name."""
+    return [n for n, kind in enumerate(kinds) if KINDS[kind].is_number]
 
 
 def guessed(values: Floats, categories: Categories | None) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from icdh._rows.related import RelatedRows
 from icdh._table.categories import Categories
 from icdh._table.frames import columns_as_numbers, library_of
-from icdh._table.kinds import DECLARABLE, KINDS, guessed
+from icdh._table.kinds import DECLARABLE, KINDS, guessed, numbers_among
 from icdh._table.missing_codes import Declared, codes_message
 from icdh._table.ties import point_mass
 from icdh._table.transforms import Rescaled
@@ -182,9 +182,10 @@ class Table:
                 kinds[at] = KINDS[kind].of_so_many(distinct, at in self.unordered)
         return kinds
 
-    def guessed_as(self, column: int, kind: str) -> bool:
-        """Return whether a column, by its place, is of a kind that nobody declared."""
-        return column < self.n_variables and column not in (self.declared or {}) and self.kinds[column] == kind
+    def rival(self, column: int) -> str:
+        """Return the kind that rivals that of a column, by its place; empty if it has none, or was declared."""
+        is_guess = column < self.n_variables and column not in (self.declared or {})
+        return KINDS[self.kinds[column]].rival if is_guess else ""
 
     def declaring(self, kinds: Mapping[int, str]) -> "Table":
         """Return the table with further columns of declared kinds, by their places."""
@@ -284,7 +285,7 @@ class Table:
         if cuts := [f"{name!r} (of {number!r})" for name, number in self.cuts.items()]:
             what = f"{plural(cuts, 'column')} of two values, given by a threshold: {', '.join(cuts)}"
             yield f"{what}: the direction of these edges is not identified; drop computed columns"
-        numbers = [n for n, kind in enumerate(self.guesses) if KINDS[kind].is_number]
+        numbers = numbers_among(self.guesses)
         if masses := [f"{self.names[n]!r} ({mass})" for n in numbers if (mass := point_mass(self.values[n]))]:
             yield (
                 f"{plural(masses, 'column')} with a point mass: {', '.join(masses)}; where true values are hidden "

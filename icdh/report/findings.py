@@ -15,7 +15,6 @@ from icdh import graphs
 from icdh._model.effects import drawn
 from icdh._model.export import weight_unit
 from icdh._model.structural import StructuralModel
-from icdh._table.kinds import KINDS
 from icdh._table.table import Table
 from icdh._utils.arrays import Floats
 from icdh._version import __version__
@@ -98,7 +97,7 @@ def _table(table: Table, names: list[str]) -> list[dict[str, object]]:
     moments = list(zip(table.values.mean(axis=1), table.values.std(axis=1), *quantiles, strict=True))
     rows: list[dict[str, object]] = []
     for k, (name, kind) in enumerate(zip(names, table.kinds, strict=True)):
-        labels = table.categories[k].labels if KINDS[kind].has_labels else ()
+        labels = table.categories[k].labels if k in table.unordered else ()
         shares = [f"{label} {np.mean(table.values[k] == code):.0%}" for code, label in enumerate(labels)]
         rows.append({"name": name, "kind": kind, "moments": moments[k], "labels": shares})
     return rows
