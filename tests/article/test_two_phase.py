@@ -76,12 +76,6 @@ def test_a_dense_first_round_of_higher_likelihood_is_not_kept(table, monkeypatch
     assert result.weights is sparse
 
 
-def test_the_chain_is_found(result):
-    A = result.weights.adjacency() > 0.3
-    assert A[[0, 1], [1, 2]].all()
-    assert not A[2].any()
-
-
 def test_rounds_lower_the_criterion_until_they_do_not(result):
     falls = -np.diff([record.criterion for record in result.history])
     assert np.all(falls[:-1] >= 1e-2)

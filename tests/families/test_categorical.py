@@ -222,14 +222,6 @@ def test_what_knows_no_labels_refuses_them_with_a_remedy(frame):
             fit()
 
 
-def test_saved_models_keep_their_labels(model, frame, tmp_path):
-    model.save(tmp_path / "m.icdh")
-    again = icdh.load(tmp_path / "m.icdh")
-    for ask in (lambda own: own.predict(frame), lambda own: own.sample(20, 1)):
-        pd.testing.assert_frame_equal(ask(again), ask(model))
-    assert again.columns.categories == model.model_.columns.categories
-
-
 def test_resamples_know_the_labels_of_the_whole_table(frame):
     rare = frame.assign(colour=np.where(np.arange(500) == 7, "grey", frame["colour"]))
     models = icdh.refits(HNMSearch(kinds={"colour": "categorical"}, **QUICK), rare, 3)

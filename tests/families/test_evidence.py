@@ -97,16 +97,6 @@ def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(kind,
     assert_close(cheap, gradient)
 
 
-def test_fisher_matrix_is_the_expected_hessian():
-    """E over y of the score's outer product, at the true weights, is the Fisher matrix."""
-    rng, none = np.random.default_rng(0), np.zeros(6)
-    x, theta = rng.normal(size=(5, 1)), cold_start(1, 1, 0) + 0.4 * rng.normal(size=6)
-    mean, deviation = predict_node(theta, x, 1)
-    scores = [system(x, mean + deviation * rng.normal(size=5), theta, none, 1)[1] for _ in range(20_000)]
-    fisher = system(x, mean, theta, none, 1)[2]
-    assert np.abs(np.cov(np.array(scores).T) - fisher).max() < 0.05 * np.abs(fisher).max()
-
-
 def test_predictions_agree_with_naive_and_weights_turn_into_those_of_negated_columns():
     x, _, theta, _ = problem("ordinary", 3)
     mean, deviation = predict_node(theta, x, UNITS)

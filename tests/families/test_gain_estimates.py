@@ -1,7 +1,5 @@
 """Gain estimates of candidates, and searches that score only moves with a positive estimate."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from helpers import all_families, family_evidence, free, node_system, scores_of_columns, standardised
@@ -11,7 +9,6 @@ from support.families import (
     NONE,
     OPTIMISM,
     GaussianResponse,
-    OrdinalResponse,
     Start,
     add_products_of_features,
     columns_of,
@@ -115,42 +112,6 @@ def test_duplicates_constants_and_outliers_have_finite_estimates(size):
     assert np.isfinite(found).all()
     assert found[3] == 0.0
     assert estimates_for(candidates[:0], x).shape == (0,)
-
-
-def test_standardised_scores_of_a_gaussian_response():
-    rng = np.random.default_rng(7)
-    x, theta, y = rng.normal(size=(1, 50)), rng.normal(size=6), rng.normal(size=50)
-    hidden, scores = GaussianResponse.exact(y, None).standardised_scores(x, theta, 1)
-    assert_allclose(hidden[0], np.tanh(theta[0] * x[0] + theta[1]))
-    mean, variance = theta[2] + theta[3] * hidden[0], 1e-5 + np.exp(theta[4] + theta[5] * hidden[0])
-    residual = (y - mean) / np.sqrt(variance)
-    assert_allclose(scores, [residual, (residual**2 - 1.0) / np.sqrt(2.0)], rtol=1e-9)
-
-
-@pytest.mark.parametrize("n_levels", [2, 4])
-def test_standardised_scores_of_levels_are_derivatives_of_unit_variance(n_levels):
-    rng, n = np.random.default_rng(8), 40
-    x, theta, step = rng.normal(size=(1, n)), 0.5 * rng.normal(size=6), 1e-6 * np.eye(6)[2]
-    levels = np.arange(n) % n_levels
-    response = OrdinalResponse(levels.astype(float), None)
-
-    of_levels = partial(response.observed_as, weights=None)
-
-    def log_p(level, row, theta=theta):
-        objective = of_levels(np.array([level])).objective(x[:, row : row + 1], 1)
-        return -objective.quadratic_model(theta, np.zeros(theta.size))[0]
-
-    weight, total = np.zeros((2, n)), np.zeros((2, n))
-    for level in range(n_levels):  # the mean and the variance over what the level may be
-        _, scores = of_levels(np.full(n, level)).standardised_scores(x, theta, 1)
-        p = np.exp([log_p(level, row) for row in range(n)])
-        weight += p * scores
-        total += p * scores**2
-    assert_allclose(weight, 0.0, atol=1e-8)
-    assert_allclose(total, np.array([[1.0], [float(n_levels > 2)]]) * np.ones((2, n)), rtol=1e-8)
-    # the intercept of the mean: what log P does with it is the score times its deviation
-    slopes = [log_p(level, r, theta + step) - log_p(level, r, theta - step) for r, level in enumerate(levels)]
-    assert np.sign(response.standardised_scores(x, theta, 1)[1][0]).tolist() == np.sign(slopes).tolist()
 
 
 def test_odds_without_a_parent_are_those_of_savage_and_dickey():

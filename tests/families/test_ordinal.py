@@ -11,14 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from support.families import (
     CategoricalResponse,
-    Conditional,
-    NodeNetwork,
     OrdinalResponse,
     _fill_between,
     fit_node,
     hidden_units_of,
     n_weights,
-    network_outputs,
     ordinal_terms,
 )
 
@@ -128,25 +125,6 @@ def test_what_a_cause_determines_stays_finite(kind, cuts):
     response = KINDS[kind](np.digitize(x[0], cuts))
     assert np.isfinite(fit_node(x, response).objective)
     assert 20 < evidence_gain(x, response) < np.inf
-
-
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-@pytest.mark.parametrize("far", [0.7, 60.0])
-def test_a_conditional_has_the_probabilities_that_were_learned(sign, far):
-    """Of the variable as it is, whatever sign it was learned with."""
-    x, response, theta, _ = problem(4)
-    target = OrdinalResponse(np.array([-2.0, 0.0, 0.5, 3.0])[response.codes], None)
-    theta *= far
-    learned, *_ = log_probabilities(*network_outputs(theta, x, UNITS, target.law), target.law.cuts)
-    law = target.law if sign > 0.0 else target.law.turned()
-    network = NodeNetwork(np.arange(2), np.ones(2, int), theta, UNITS)
-    fitted = Conditional(network.in_original_signs(np.ones(2), sign, law), law)
-    assert_array_equal(law.levels, np.sort(sign * target.law.levels))
-    found = fitted.log_probabilities(x)
-    assert_allclose(found[:: int(sign)], learned, rtol=1e-9, atol=1e-9)
-    mean, scale = fitted.mean_and_scale(x)
-    assert_allclose(mean, law.levels @ np.exp(found))
-    assert_allclose(np.square(scale) + np.square(mean), np.square(law.levels) @ np.exp(found), rtol=1e-6)
 
 
 GRADES = np.array([0.0, 1.0, 2.0, 3.0, 4.5])

@@ -14,13 +14,11 @@ from support.families import (
     PointMassResponse,
     columns_of,
     fit_node,
-    minimise,
     scoring,
     with_twice_the_units,
 )
 from support.table import point_masses
 
-import icdh
 from icdh import DataWarning, HNMSearch, Knowledge
 
 UNITS = 3
@@ -40,16 +38,6 @@ def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(n_mas
     x, y, response, theta, penalty = problem(n_masses)
     probabilities = partial(naive.part_probabilities, units=UNITS, log_odds=response.law.log_odds)
     assert_agrees_with_shares(response, probabilities, x, theta, penalty, UNITS, y, 1e-8)
-
-
-@pytest.mark.parametrize("n_masses", [1, 2])
-def test_the_constant_model_is_the_minimum_without_parents(n_masses):
-    response = problem(n_masses, n=5000)[2]
-    theta, *expected = response.without_parents(0)
-    start, factor = theta + 0.1, np.zeros((theta.size, theta.size))
-    objective = response.objective(np.empty((0, len(response))), 0)
-    found = minimise(objective, start, np.zeros(theta.size), 100, 1e-10, 1, factor)[:2]
-    assert expected == pytest.approx(found, abs=1e-2)  # half a count is added to each part
 
 
 def test_doubled_units_compute_nearly_the_same():
@@ -188,11 +176,3 @@ def test_a_zero_does_not_determine_its_noise_and_other_values_do(floored):
     with pytest.raises(ValueError, match="the intervention reaches 'x1': what the value of a row"):
         model.counterfactual(X, {"x0": 0.0})
     np.testing.assert_array_equal(model.counterfactual(X, {"x2": 0.0})[:, :2], X[:, :2])
-
-
-def test_what_is_saved_has_the_zeros(floored, tmp_path):
-    X, model = floored
-    model.save(tmp_path / "m.icdh")
-    again = icdh.load(tmp_path / "m.icdh")
-    np.testing.assert_array_equal(again.sample(50, random_state=0), model.sample(50, random_state=0))
-    assert again.score(X) == model.score(X)

@@ -215,3 +215,16 @@ def test_weights_of_the_other_signs_are_of_the_law_of_the_other_sign(kind):
     turned = network.outputs(signs[:, np.newaxis] * x, law)
     expected = subject.law.log_density(subject.observed, network_outputs(theta, x, 3, subject.law))
     np.testing.assert_allclose(law.log_density(sign * subject.observed, turned), expected, rtol=1e-9)
+
+
+def test_standardised_scores_are_derivatives_in_units_of_their_deviations(kind):
+    rng = np.random.default_rng(6)
+    subject, _ = subject_of(kind)
+    x, theta = rng.normal(size=(2, ROWS)), 0.5 * rng.normal(size=subject.law.n_weights(2, 3))
+    theta[subject.law.layers(2, 3)[-1].stop :] = 0.0
+    hidden, scores = subject.response.standardised_scores(x, theta, 3)
+    _, pull, fisher = subject.terms(network_outputs(theta, x, 3, subject.law))
+    deviations = np.sqrt(np.diagonal(fisher).T)
+    expected = -np.divide(pull, deviations, out=np.zeros_like(pull), where=deviations > 0.0)
+    np.testing.assert_allclose(hidden, np.tanh(theta[:6].reshape(2, 3).T @ x + theta[6:9, np.newaxis]), rtol=1e-12)
+    np.testing.assert_allclose(scores[: subject.free], expected, rtol=1e-8)

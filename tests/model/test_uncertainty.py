@@ -12,9 +12,7 @@ from support.search import (
     WeighedFamilies,
     best_graph,
     choose_candidates,
-    draw_graphs,
     draw_orders,
-    independent_orders,
     n_orders_of,
     sums_of_orders,
     weigh_families,
@@ -75,12 +73,6 @@ def test_sums_over_orders_are_sums_over_all_graphs(families, score_of_graphs):
     first = np.empty(1 << N)
     sums_of_orders(families.sums, families.candidates, first)
     assert first[-1] == pytest.approx(np.log(np.exp(score_of_graphs) @ [len(orders_of(G)) for G in ALL]), rel=1e-12)
-
-
-def test_edges_of_independent_orders_are_those_of_all_graphs(families, edges_by_orders):
-    rng = np.random.default_rng(0)
-    graphs = draw_graphs(families, independent_orders(families, 20_000, rng), rng)
-    np.testing.assert_allclose(graphs.mean(axis=0), edges_by_orders, atol=0.02)
 
 
 def test_the_best_graph_is_the_best_of_all(families, weights, score_of_graphs):
