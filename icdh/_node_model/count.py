@@ -143,10 +143,10 @@ class CountResponse(FittedByScoring):
     ----------
     counts : ndarray, shape (n,)
         Whole numbers from zero on, as floats.
-    zero, unit : float
-        The values that they stand for: zero + unit * counts.
     weights : ndarray, shape (n,), or None
         How often each observation counts; None if once.
+    zero, unit : float
+        The values that they stand for: zero + unit * counts.
     """
 
     ordered = True

@@ -285,12 +285,6 @@ def test_files_with_columns_of_text(tmp_path):
     assert read_table(path, categorical=["b"]).values.tolist() == [[1.0, "7"], [2.0, "8"]]
 
 
-def test_parquet_files_with_columns_of_text(tmp_path):
-    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    parquet.write_table(arrow.table({"a": [1.0, 2.0], "b": ["x", None]}), tmp_path / "t.parquet")
-    assert read_table(tmp_path / "t.parquet", gaps=True, categorical=()).values.tolist() == [[1.0, "x"], [2.0, None]]
-
-
 def test_inputs_held_at_a_value_leave_the_rows_of_labels_beside_them():
     rng = np.random.default_rng(7)
     network = NodeNetwork(np.array([1, 3, 0]), np.array([3, 1, 1]), rng.normal(size=n_weights(5, UNITS)), UNITS)

@@ -160,14 +160,12 @@ def test_what_follows_a_weighted_fit_uses_the_weights():
     assert posterior(fits[1]).edge_probability.shape == (3, 3)
     again = fits[1].rethreshold(min_strength=1e9)
     assert not again.adjacency_matrix_.any()
-    few = np.r_[:M, :M]
     alike = bootstrap(quick(), X, 3, sample_weight=SHARES, random_state=1).edge_probability
     assert alike.shape == (3, 3)
     rows = bootstrap(quick(), X, 3, sample_weight=COUNTS, weights="frequency").edge_probability
     np.testing.assert_array_equal(rows, bootstrap(quick(), repeated(X), 3).edge_probability)
     models = refits(fits[1], X, 2, sample_weight=SHARES)
     assert models[0].about["weights"] == "sampling"
-    assert few.size == 2 * M
 
 
 def test_a_saved_model_knows_that_rows_had_weights(tmp_path):
@@ -187,6 +185,7 @@ def with_weight(value, row=3):
 
 @cases(
     ("weights", "options", "message"),
+    (["heavy"] * M, {}, "sample_weight"),
     (np.ones(3), {}, r"sample_weight must have shape \(120,\), one a row; got \(3,\)"),
     (with_weight(-1.0), {}, "sample_weight holds a negative number in row 3; drop the row, or give it weight 0"),
     (with_weight(np.nan), {}, "sample_weight holds a gap or infinity in row 3; drop the row"),
@@ -202,13 +201,8 @@ def with_weight(value, row=3):
     (pd.Series(SHARES, index=np.arange(M) + 1), {}, "sample_weight has other row labels than X"),
 )
 def test_weights_that_are_none_are_refused(weights, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         quick().fit(pd.DataFrame(numbers(), columns=list("abc")), sample_weight=weights, **options)
-
-
-def test_text_is_no_weight():
-    with pytest.raises(TypeError, match="sample_weight"):
-        quick().fit(numbers(), sample_weight=["heavy"] * M)
 
 
 def test_what_takes_no_account_of_weights_refuses_them():

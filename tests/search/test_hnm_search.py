@@ -183,26 +183,6 @@ def test_awkward_tables_give_finite_answers(awkward, noise):
     assert np.isfinite([*other.adjacency_matrix_.ravel(), *other.predict_scale(X).ravel(), other.score(X)]).all()
 
 
-@cases(
-    ("params", "error", "message"),
-    ({"hidden_units": 0}, ValueError, "hidden_units must be at least 1"),
-    ({"hidden_units": 2.5}, TypeError, "hidden_units must be an integer"),
-    ({"prior_precision": 0.0}, ValueError, "prior_precision must be above 0"),
-    ({"edge_penalty": -1.0}, ValueError, "edge_penalty must be at least 0"),
-    ({"edge_penalty": "dear"}, ValueError, "edge_penalty must be a number or 'auto'"),
-    ({"binary_effect_penalty": -1.0}, ValueError, "binary_effect_penalty must be at least 0"),
-    ({"max_parents": 0}, ValueError, "max_parents must be at least 1"),
-    ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
-    ({"n_restarts": 0}, ValueError, "n_restarts must be at least 1"),
-    ({"noise_distribution": "laplace"}, ValueError, "noise_distribution must be one of"),
-    ({"callback": 3}, TypeError, "callback must be callable"),
-    ({"random_state": "seed"}, (TypeError, ValueError), "random_state"),
-)
-def test_parameters_are_checked_by_fit(table, params, error, message):
-    with pytest.raises(error, match=message):
-        HNMSearch(**params).fit(table)
-
-
 def test_progress_goes_to_callback_and_logger_and_to_stderr_only_when_asked(table, caplog, capsys):
     seen = []
     with caplog.at_level(logging.INFO, logger="icdh"):
