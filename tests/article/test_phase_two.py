@@ -245,6 +245,8 @@ def test_the_multiplier_follows_the_constraint(monkeypatch):
     assert step.alpha > seen[0][0] * seen[0][2] > 0.0
     assert len({rho for rho, *_ in seen}) > 1
     assert h <= 1e-6
+    ends = procedure.fit_means(problem_of(X.T), np.ones(X.T.shape), weights, 10.0, Schedule(1e-5, 1e-6, reaches=()))
+    assert max(rho for rho, *_ in seen) > ends.rho == 10.0
 
 
 def empty_dag(X, l1=0.01, forbidden=None):
