@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support.estimators import CanonicalTable
-from support.table import Design, Scaling, Table
+from support.table import Design, Scaling, Table, rows_by_content
 
 from icdh import HNMSearch, causal_direction, simulate
 from icdh.knowledge import EdgeRules
@@ -102,6 +102,9 @@ def test_rows_stand_by_their_content_and_nothing_is_lost():
             np.testing.assert_array_equal(own, getattr(shuffled, name))
     arranged, original = (sorted(map(tuple, np.vstack([own.values, own.rows]).T)) for own in (first, given))
     assert arranged == original
+    ties = np.random.default_rng(3).integers(3, size=(3, M))  # rows that tie stand by what comes next
+    first, other = ties[:, rows_by_content(ties)], ties[:, ROWS][:, rows_by_content(ties[:, ROWS])]
+    np.testing.assert_array_equal(first, other)
 
 
 def test_half_of_a_table_that_stands_by_content_is_a_sample():

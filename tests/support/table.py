@@ -8,6 +8,6 @@ from icdh._table.experiments import Design
 from icdh._table.frames import columns_of, frame_of
 from icdh._table.kinds import guessed
 from icdh._table.missing_codes import codes_message, says_none, suspected_codes
-from icdh._table.table import Scaling, Table
+from icdh._table.table import Scaling, Table, rows_by_content
 from icdh._table.ties import grid_of, is_heaped, point_mass, point_masses
 from icdh._table.transforms import TRANSFORMS, Rescaled, Transform, fit_transform

@@ -72,6 +72,8 @@ def test_copies_and_an_oversampled_class_are_counted():
     X = np.column_stack([rng.normal(size=(150, 4)), np.arange(150) < 15])
     found = of_columns(np.vstack([X] + 8 * [X[:15]]))
     assert (found.kind, found.n_independent) == ("copies", 150)
+    pairs = np.column_stack([np.repeat(X[:50, :2], 3, axis=0), rng.normal(size=150)])  # two columns are enough
+    assert of_columns(pairs) == ("units", [0, 1], 50)
 
 
 def test_columns_of_persons_are_told_from_those_of_visits():
