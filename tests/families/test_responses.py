@@ -110,6 +110,17 @@ def test_no_constant_fits_better_than_the_model_without_parents(kind):
         assert at(moved) > value - 0.02  # shares have half a count more
 
 
+def test_the_determinant_of_the_constant_model_is_that_of_its_fisher_matrix(kind):
+    """Of K labels K - 1 outputs are free; the prior of the dispersion of counts is taken off."""
+    subject, _ = subject_of(kind, 400)
+    constant = np.repeat(subject.without_parents()[0][:, np.newaxis], 400, axis=1)
+    fisher, prior = subject.terms(constant)[2].sum(axis=2), 3.0 if kind == "counts" else 1.0
+    fisher[-1, -1] += prior if kind == "counts" else 0.0
+    free = np.linalg.matrix_rank(fisher)
+    expected = np.linalg.slogdet(fisher[:free, :free])[1] - np.log(prior)
+    assert subject.response.without_parents(0)[2] == pytest.approx(expected, abs=1e-3)
+
+
 def test_the_law_of_the_other_sign_has_the_density_of_minus_the_value(law):
     subject, outputs = subject_of(law)
     if not subject.law.has_mean:  # labels have no sign
@@ -157,13 +168,14 @@ def test_draws_have_the_probabilities_and_the_density(law):
 def test_mean_and_scale_are_those_of_draws(law):
     n = 20_000
     subject, outputs = subject_of(law)
-    at = np.repeat(outputs[:, :1], n, axis=1)
-    drawn, (mean, scale) = draws(subject, at, (np.arange(n) + 0.5) / n), subject.law.mean_and_scale(at)
-    if not subject.law.has_mean:  # the most probable one, and the probability of the others
-        values, counts = np.unique(drawn, return_counts=True)
-        assert (mean[0], scale[0]) == pytest.approx((values[counts.argmax()], 1.0 - counts.max() / n), abs=1e-3)
-    else:
-        assert (mean[0], scale[0]) == pytest.approx((drawn.mean(), drawn.std()), rel=1e-3, abs=2e-3)
+    for k in range(3):
+        at = np.repeat(outputs[:, k : k + 1], n, axis=1)
+        drawn, (mean, scale) = draws(subject, at, (np.arange(n) + 0.5) / n), subject.law.mean_and_scale(at)
+        if not subject.law.has_mean:  # the most probable one, and the probability of the others
+            values, counts = np.unique(drawn, return_counts=True)
+            assert (mean[0], scale[0]) == pytest.approx((values[counts.argmax()], 1.0 - counts.max() / n), abs=1e-3)
+        else:
+            assert (mean[0], scale[0]) == pytest.approx((drawn.mean(), drawn.std()), rel=1e-3, abs=2e-3)
 
 
 def test_quantile_residuals_are_uniform(law):

@@ -157,6 +157,7 @@ def test_related_rows_share_their_value_and_none_stands_alone():
     values, sizes = np.unique(relation.units, return_counts=True)
     assert sizes.max() == 4
     assert relation.rows.size == np.unique(relation.rows).size
+    assert 0.0 < relation.places.min() < relation.places.max() < 1.0
     assert all(np.ptp(column[relation.rows[relation.units == value]]) == 0.0 for value in values)
 
 
