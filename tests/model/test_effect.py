@@ -182,6 +182,13 @@ def test_groups_in_two_ways_have_the_sandwich_of_both_less_that_of_their_cells()
     assert width(answer) == pytest.approx(2.0 * reach, rel=0.15)  # by the jackknife
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_tuple_of_a_label_a_row_names_no_columns():
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    answers = [icdh.effect(X, 0, 1, [], groups=form("aabbccddee")) for form in (tuple, list)]
+    assert answers[0].interval == answers[1].interval
+
+
 def test_groups_in_two_ways_say_no_more_than_one():
     X = crossed(1, 50, 50)
     for adjust, cause in (([], "cause"), (["other"], "cause"), (["other"], "treated")):
