@@ -30,7 +30,6 @@ def with_cell(value, row=3, column=1):
 FRAME = pd.DataFrame(X, columns=["id", "age", "sex"])
 WHOLE, NUMBERS = np.round(X).astype(int), np.round(X * 3)
 DROP = "'age'.*drop these rows"
-WHOLE = np.round(X).astype(int)
 
 
 @cases(

@@ -18,8 +18,6 @@ from icdh.search.orders import (
     WeighedFamilies,
     best_graph,
     choose_candidates,
-    draw_graphs,
-    independent_orders,
     n_orders_of,
     weigh_families,
 )
