@@ -43,7 +43,7 @@ def measure(variables):
     weights = initial_weights(X, UNITS, False, rng)
     rules = EdgeRules.of(np.eye(variables, dtype=bool))
     problem = NetworkObjective.of(
-        Problem(np.ascontiguousarray(X.T), rules, PENALTY, PENALTY, weights=None), np.ones(X.T.shape)
+        Problem(np.ascontiguousarray(X.T), rules, PENALTY, PENALTY, rows=None, weights=None), np.ones(X.T.shape)
     )
     w = problem.input_weights(weights)
     functions = {"ours": lambda: problem.smooth(w), "floor": floor(X, rng)}

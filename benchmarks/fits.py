@@ -106,7 +106,7 @@ def objective(X, w1):
     weights = Weights(w1, np.zeros((variables, units)), np.zeros((variables, units)), np.zeros(variables))
     rules = EdgeRules.of(np.eye(variables, dtype=bool))
     problem = NetworkObjective.of(
-        Problem(np.ascontiguousarray(X.T), rules, PENALTY, PENALTY, weights=None), np.ones(X.T.shape)
+        Problem(np.ascontiguousarray(X.T), rules, PENALTY, PENALTY, rows=None, weights=None), np.ones(X.T.shape)
     )
     return problem.solution(problem.input_weights(weights), weights)[0]
 

@@ -56,7 +56,9 @@ def problems(count):
 def compare(x, y):
     """Return seconds and F of both methods."""
     start = time.perf_counter()
-    fit = fit_node(np.ascontiguousarray(x.T), y, UNITS, Start(tol=1e-2, precision_updates=0), prior_precision=PRECISION)
+    fit = fit_node(
+        np.ascontiguousarray(x.T), y, UNITS, Start(tol=1e-2, precision_updates=0), prior_precision=PRECISION, weight=1.0
+    )
     middle = time.perf_counter()
     p = x.shape[1]
     penalty = np.full(fit.theta.size, PRECISION)

@@ -52,7 +52,8 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(1000, 10))
 weights = initial_weights(X, 10, False, rng)
 rules = EdgeRules.of(np.eye(10, dtype=bool))
-problem = NetworkObjective.of(Problem(np.ascontiguousarray(X.T), rules, 0.01, 0.01, weights=None), np.ones(X.T.shape))
+values = np.ascontiguousarray(X.T)
+problem = NetworkObjective.of(Problem(values, rules, 0.01, 0.01, rows=None, weights=None), np.ones(values.shape))
 value = problem.solution(problem.input_weights(weights), weights)[0]
 print(json.dumps({"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "value": value,
                   "log_lines": lines.count}))

@@ -326,7 +326,7 @@ def _bag(
         causes = np.array([sample.clipped for sample in samples])
         effects = [GaussianResponse(sample.clipped, np.zeros(rows.size), [sample.values], None) for sample in samples]
         widths, no_penalty = np.ones(2, dtype=np.int64), np.zeros((2, 2))
-        models = FamilyModels(Families(causes, effects, widths, no_penalty, PAIRS.prior_precision, start))
+        models = FamilyModels(Families(causes, effects, widths, no_penalty, PAIRS.prior_precision, start, None, None))
         yield _evaluate(models, samples, 0, 1), _evaluate(models, samples, 1, 0)
 
 

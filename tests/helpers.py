@@ -207,7 +207,7 @@ def families_of(causes, responses=None, widths=None, edge_penalty=2.0, prior_pre
     N = len(responses)
     widths = np.ones(N, dtype=int) if widths is None else widths
     penalties = np.broadcast_to(np.asarray(edge_penalty, dtype=float), (N, N))
-    return Families(causes, responses, widths, penalties, prior_precision, random_state, rows)
+    return Families(causes, responses, widths, penalties, prior_precision, random_state, rows, None)
 
 
 def models_of(causes, responses=None, **options):
@@ -231,7 +231,9 @@ def scores_of_columns(columns, **options):
 def problem_of(values, forbidden=None, required=None, **options):
     """What two phases fit to variables, one a row; by default every edge may appear."""
     rules = EdgeRules.of(np.eye(len(values), dtype=bool) if forbidden is None else forbidden, required)
-    return Problem(np.ascontiguousarray(values), rules, **{"l1": 0.01, "l2": 0.01, "weights": None} | options)
+    return Problem(
+        np.ascontiguousarray(values), rules, **{"l1": 0.01, "l2": 0.01, "rows": None, "weights": None} | options
+    )
 
 
 def recorded(monkeypatch, owner, name):

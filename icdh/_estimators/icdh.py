@@ -262,7 +262,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         scaled, N = scaling.apply(table.values), table.n_variables
         warn_about_columns(table, scaled)
         values, how = design.with_contexts(scaled), (self.l1, self.l2, self.noise)
-        whole = Problem(values, design.rules(rules), *how, self.bias, design.rows, weights=table.effective_weights)
+        whole = Problem(values, design.rules(rules), *how, self.bias, rows=design.rows, weights=table.effective_weights)
         columns, about = ModelColumns.of(table, scaling), about_table(table)
         edgeless = StructuralModel(columns, np.zeros((N, N)), [CONSTANT] * N, about=about)
         report = partial(self._report_record, [*table.names, *design.conditions])

@@ -176,8 +176,8 @@ def fit_node(
     hidden_units: int = 5,
     start: Start = COLD,
     *,
-    prior_precision: float = 3.0,
-    weight: float = 1.0,
+    prior_precision: float,
+    weight: float,
 ) -> NodeFit:
     """Fit the node model of y given its parents by Fisher scoring and return it with its evidence.
 
@@ -218,9 +218,7 @@ def fit_node(
     return min(fits, key=lambda fit: fit.evidence)
 
 
-def at_fixed_point(
-    x: Floats, response: Response, fit: NodeFit, *, prior_precision: float, weight: float = 1.0
-) -> NodeFit:
+def at_fixed_point(x: Floats, response: Response, fit: NodeFit, *, prior_precision: float, weight: float) -> NodeFit:
     """Update the precisions of a fit up to their fixed point.
 
     A search compares families after two updates, as further ones hardly change the evidence. The weights still move

@@ -47,8 +47,8 @@ class Families:
     edge_penalty: Floats
     prior_precision: float
     random_state: int
-    rows: Mask | None = None
-    related: RelatedRows | None = None
+    rows: Mask | None
+    related: RelatedRows | None
     sampled_from: "Families | None" = None
 
     def __len__(self) -> int:

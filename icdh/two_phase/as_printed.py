@@ -303,7 +303,7 @@ def phase_two_objective(
     for name, number in (("l1", l1), ("l2", l2), ("rho", rho), ("alpha", alpha)):
         Number(0).check(name, number)
     free, bias = EdgeRules.of(np.eye(len(values), dtype=bool)), weights.hidden_bias is not None
-    problem = Problem(values, free, l1, l2, bias=bias, weights=None)
+    problem = Problem(values, free, l1, l2, bias=bias, rows=None, weights=None)
     shift = l1 * float(np.abs(weights.w1).sum()) - _constant(sigma, None)
     value, gradient = _smooth_part(problem, sigma, weights, rho, alpha, shift)
     return value, replace(gradient, w1=gradient.w1 + l1 * np.sign(weights.w1))

@@ -54,8 +54,8 @@ class Problem:
         The scale: a function of the parents, a constant a node, or one everywhere.
     bias : bool
         Whether hidden units and means get intercepts.
-    rows : ndarray of bool, shape (N, M), optional
-        The observations that count for the distribution of each variable; by default all.
+    rows : ndarray of bool, shape (N, M), or None
+        The observations that count for the distribution of each variable; None if all.
     weights : ndarray, shape (M,), or None
         How often each observation counts; None if once.
     clock : Clock
@@ -70,7 +70,7 @@ class Problem:
     l2: float
     noise: str = "heteroscedastic"
     bias: bool = False
-    rows: Mask | None = None
+    rows: Mask | None = field(kw_only=True)
     weights: Floats | None = field(kw_only=True)
     clock: Clock = field(default_factory=Clock)
     acyclicity: Acyclicity = field(default_factory=lambda: trace_exponential)
@@ -112,7 +112,7 @@ class Problem:
         Choice(NOISE).check("noise", noise)
         Flag().check("bias", bias)
         names = column_labels(X) or default_names(len(values))
-        return cls(values, Knowledge.of(knowledge).rules(names), l1, l2, noise, bias, weights=None)
+        return cls(values, Knowledge.of(knowledge).rules(names), l1, l2, noise, bias, rows=None, weights=None)
 
     @cached_property
     def features(self) -> Floats:

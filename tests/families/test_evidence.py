@@ -227,7 +227,7 @@ def test_the_precisions_have_one_fixed_point_wherever_a_fit_comes_from(monkeypat
         start = fit_node(x, y, precision=np.full(3, precision), precision_updates=0, hidden_units=UNITS)
         before = len(fits)
         fit = evidence.at_fixed_point(
-            np.ascontiguousarray(x.T), GaussianResponse.exact(y, None), start, prior_precision=3.0
+            np.ascontiguousarray(x.T), GaussianResponse.exact(y, None), start, prior_precision=3.0, weight=1.0
         )
         assert 2 < len(fits) - before < 40  # updates end where one changes nothing any more
         value, _, fisher = system(x, y, fit.theta, penalties(fit.precision))

@@ -125,7 +125,7 @@ def test_parents_without_a_factor_are_worth_what_no_parents_are(monkeypatch):
     np.testing.assert_allclose(mean, y.mean(), atol=1e-12)
     np.testing.assert_allclose(deviation, y.std(), rtol=1e-9)
     monkeypatch.undo()  # what stands for a fit is not gone on from
-    assert at_fixed_point(x, gaussian.GaussianResponse.exact(y, None), fit, prior_precision=3.0) is fit
+    assert at_fixed_point(x, gaussian.GaussianResponse.exact(y, None), fit, prior_precision=3.0, weight=1.0) is fit
 
 
 def test_one_small_step_ends_a_fit_after_an_update_of_the_precisions_and_no_other(monkeypatch):

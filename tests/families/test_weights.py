@@ -67,7 +67,7 @@ def test_fits_have_the_weights_and_the_evidence_of_repeated_rows(both):
         assert fit.log_determinant == pytest.approx(slow.log_determinant, rel=1e-7)  # of first order in the weights
         np.testing.assert_allclose(fit.theta, slow.theta, rtol=1e-6, atol=1e-6)
     ends = [
-        at_fixed_point(own, response, fit, prior_precision=3.0)
+        at_fixed_point(own, response, fit, prior_precision=3.0, weight=1.0)
         for own, response, fit in zip((x, repeated(x)), both, fits, strict=True)
     ]
     assert ends[0].evidence == pytest.approx(ends[1].evidence, rel=1e-10)

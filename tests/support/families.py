@@ -74,7 +74,7 @@ def fit_node(x, y, *, hidden_units=5, start=None, precision=None, random_state=0
     """The fit of a node model; options of its start and of the fit together."""
     of_start = {name: options.pop(name) for name in ("precision_updates", "max_steps") if name in options}
     start = Start(start, precision, random_state, options.pop("tol", 1e-2), **of_start)
-    return evidence.fit_node(x, y, hidden_units, start, **options)
+    return evidence.fit_node(x, y, hidden_units, start, **{"prior_precision": 3.0, "weight": 1.0} | options)
 
 
 def columns_of(values, kinds, transform="none", *, n_categories=None, masses=None, weights=None):
