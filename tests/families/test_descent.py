@@ -176,9 +176,11 @@ def test_steps_that_are_too_long_are_shortened_and_where_none_helps_the_weights_
     x, y, spread, theta, penalty = given = started()
     value, gradient, fisher = system(*given)
     assert system(x, y, spread, theta - np.linalg.solve(fisher / 20.0, gradient), penalty)[0] > value
+    line = np.linalg.solve(fisher / 20.0, gradient) * np.geomspace(1e-3, 1.0, 40)[:, np.newaxis]
+    lowest = min(system(x, y, spread, theta - step, penalty)[0] for step in line)
     (steps, _), _ = quasi_newton(*given, 1, damping=0.0, fisher=fisher / 20.0)
     assert steps == 1
-    assert system(*given)[0] < value
+    assert value - system(*given)[0] > 0.5 * (value - lowest) > 0.0  # by a parabola through both ends
     fitted(*given, tol=1e-10)
     before, fisher = theta.copy(), system(*given)[2]
     assert quasi_newton(*given, damping=0.0, fisher=fisher * 1e-12)[0] == (-1, False)
