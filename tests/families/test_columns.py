@@ -249,6 +249,16 @@ def test_one_value_beside_a_point_mass_is_not_transformed(transform):
     np.testing.assert_allclose(read.causes[0], values, atol=1e-9)
 
 
+@pytest.mark.parametrize("transform", ["none", "log", "yeo-johnson"])
+def test_numbers_beside_a_point_mass_have_their_place_among_all_values(transform):
+    values = standardised(np.maximum(np.exp(np.random.default_rng(4).normal(size=500)), 0.7))
+    read = columns_of(values, ["continuous"], transform, masses=[[values.min()]])
+    response, column = read.responses[0], values[0] if transform == "none" else read.causes[0]
+    dense, law = response.masses == 0, response.law
+    np.testing.assert_allclose(law.offset + law.scale * response.numbers.centre[dense], column[dense], atol=1e-12)
+    np.testing.assert_allclose(law.masses, column[~dense][:1], atol=1e-12)
+
+
 class WithDensity(CountResponse):
     density = GaussianResponse.exact(np.zeros(8), None).density
 
