@@ -46,17 +46,20 @@ TESTS = {
     "_node_model/network.py": "test_hidden_units test_evidence test_rows test_experiments test_categorical",
     "_node_model/_outputs_kernels.py": "test_ordinal test_categorical test_descent test_evidence",
     "_node_model/_kernels.py": (
-        "test_descent test_evidence test_columns test_failed_factors test_gain_estimates test_entropy"
+        "test_descent test_evidence test_columns test_failed_factors test_gain_estimates test_entropy test_weights"
     ),
     "_node_model/_descent_kernels.py": "test_descent test_evidence test_failed_factors",
-    "_node_model/categorical.py": "test_categorical",
+    "_node_model/categorical.py": "test_responses test_categorical test_weights",
+    "_node_model/count.py": "test_responses test_count test_weights",
+    "_node_model/mean_and_spread.py": "test_mean_and_spread",
     "_node_model/ordinal.py": "test_ordinal test_gain_estimates",
     "_node_model/gaussian.py": (
         "test_gain_estimates::test_standardised_scores_of_a_gaussian_response test_evidence test_columns test_linear"
     ),
-    "_node_model/noise.py": "test_entropy test_evidence",
-    "_node_model/point_masses.py": "test_point_masses",
-    "_node_model/worth.py": (
+    "_node_model/noise.py": "test_noise_densities test_entropy test_weights test_evidence",
+    "_node_model/noise_density.py": "test_responses test_noise_densities",
+    "_node_model/point_masses.py": "test_responses test_point_masses",
+    "_node_model/design_effects.py": (
         "test_groups::test_design_effects_are_those_of_slow_sums "
         "test_groups::test_a_weighted_fit_to_copies_is_the_fit_to_one_of_each "
         "test_groups::test_persons_suggest_no_edges_and_visits_keep_theirs "
@@ -83,7 +86,7 @@ TESTS = {
     "_node_model/score.py": (
         "test_hidden_units test_many_rows test_evidence test_failed_factors test_linear test_time_limit"
     ),
-    "_node_model/columns.py": "test_columns test_binary_effects test_hidden_units",
+    "_node_model/columns.py": "test_columns test_point_masses test_binary_effects test_hidden_units",
     "_utils/clock.py": "test_time_limit",
     "_utils/parallel.py": "test_interrupts test_threads test_parallel",
     "_table/experiments.py": "test_experiments test_missing test_what_if",
