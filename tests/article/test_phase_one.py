@@ -127,3 +127,11 @@ def test_a_descent_stays_between_its_bounds():
     for lowest, expected in ((-2.0, -2.0), (-30.0, np.log(np.sqrt(np.mean(residual**2))))):
         theta, _ = descend(s, residual, NONE, -np.ones(3), lowest, 1e-12)  # dead: the scale is exp of W3_n0
         assert theta[-1] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(("floor", "sign"), [(-2.0, 1.0), (scales.HIGHEST_FLOOR, -1.0)])
+def test_at_a_bound_the_other_weights_take_the_step_of_theirs_alone(floor, sign):
+    root, gradient = np.random.default_rng(10).normal(size=(3, 3)), np.array([1.0, -2.0, 3.0 * sign])
+    fisher = root @ root.T + np.eye(3)
+    step = scales._damped_step(gradient, fisher, 0.0, floor, -2.0)
+    np.testing.assert_allclose(step, [*-np.linalg.solve(fisher[:2, :2], gradient[:2]), 0.0], atol=1e-12)
