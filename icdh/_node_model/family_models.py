@@ -20,6 +20,7 @@ from icdh._node_model.law import Law
 from icdh._node_model.network import FamilyPredictor, NodeNetwork, network_outputs, node_outputs, with_twice_the_units
 from icdh._node_model.noise import cost_of, fit_noise, noise_gain
 from icdh._utils.arrays import Floats
+from icdh._utils.parallel import single_blas_thread
 
 TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in proportion
 OPTIMISM = 1.5  # the gain of a further parent hardly exceeds this multiple of its estimate
@@ -273,6 +274,13 @@ class FamilyModels:
             observed = codes[node], np.exp(log_p), of_candidates, of_parents
             gains = label_gain_estimates(*observed, families.row_weights(node))
             estimates[candidates] = gains - families.edge_penalty[candidates, node]
+
+
+def gain_estimates_of(task: tuple[FamilyModels, Sequence[tuple[Family, NodeFit]]]) -> list[Floats]:
+    """Return `FamilyModels.gain_estimates` of several fits: a task for another process."""
+    models, fits = task
+    with single_blas_thread():
+        return [models.gain_estimates(family, fit) for family, fit in fits]
 
 
 def _resolves(deviation: Floats) -> bool:

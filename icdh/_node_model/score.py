@@ -28,13 +28,13 @@ import numpy as np
 from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model.evidence import COLD, NodeFit, Start
 from icdh._node_model.families import Families, Family
-from icdh._node_model.family_models import OPTIMISM, FamilyModels
+from icdh._node_model.family_models import OPTIMISM, FamilyModels, gain_estimates_of
 from icdh._node_model.noise import LEAST, MOST
 from icdh._node_model.pair_estimates import Pair, misfit, pair_gains
 from icdh._node_model.screening import LinearGains, TableGains
 from icdh._utils.arrays import Floats
 from icdh._utils.clock import Clock
-from icdh._utils.parallel import map_on_threads
+from icdh._utils.parallel import in_parallel, leaves_this_process, map_on_threads
 
 FAR_BEHIND = 100.0  # nats: a model that is so much worse than the best one hardly becomes that with a further parent
 QUICK_OBSERVATIONS = 2000  # that families without a fit are scored on when time is over
@@ -43,6 +43,7 @@ FINE_TOLERANCE = 0.001  # nats, of polish
 GROWTH_GAIN = 5.0  # nats that twice the hidden units must gain
 FEW_DIFFERENCES = 2  # parents that only one of two similar families has
 LINEAR_SHARE = 0.5  # of the effects, from which linear models have a search of their own
+WIDE = 100  # families at once, whose gains processes on a cluster may estimate: fewer take less time than to send them
 FAILED = 20.0  # nats that residuals of a fit tell of its own parents, above which the fit has failed
 Result = TypeVar("Result")
 Key = tuple[Family, int]  # a family, and the hidden units of its node
@@ -359,13 +360,23 @@ class FamilyScore:
         known = self.memory.estimates
         new = [family for family in families if (self._key(family), self.noise) not in known]
         scores = self(new)
-        for family, score, estimates in zip(
-            new, scores, self.run("estimating gains", self._estimate, new), strict=True
-        ):
+        for family, score, estimates in zip(new, scores, self._estimates(new), strict=True):
             if self.families.responses[family[0]].least_squares is not None:
                 estimates = np.maximum(estimates, self._linear_estimates(family, score))
             known[self._key(family), self.noise] = estimates
         return [known[self._key(family), self.noise] for family in families]
+
+    def _estimates(self, families: Sequence[Family]) -> list[Floats]:
+        """Return the networks' estimates; those of a wide table come from where joblib is configured to run tasks."""
+        n_jobs = self.settings.n_jobs
+        if len(families) < WIDE or n_jobs == 1 or not leaves_this_process():
+            return self.run("estimating gains", self._estimate, families)
+        self.clock.check()
+        self.clock.begin("estimating gains")
+        fits = [(family, self.fit_of(family)) for family in families]
+        size = -(-len(fits) // n_jobs)
+        tasks = [(self.models, fits[first : first + size]) for first in range(0, len(fits), size)]
+        return [estimates for part in in_parallel(gain_estimates_of, tasks, n_jobs) for estimates in part]
 
     def _estimate(self, family: Family) -> Floats:
         self.clock.check()

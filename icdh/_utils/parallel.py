@@ -260,6 +260,13 @@ def in_parallel(
             results.throw(RuntimeError)  # type: ignore[union-attr]
 
 
+def leaves_this_process() -> bool:
+    """Return whether joblib was configured to run tasks in other processes or on a cluster, not on threads."""
+    joblib = sys.modules.get("joblib")
+    backend = joblib and joblib.parallel.get_active_backend(prefer="threads")[0]
+    return joblib is not None and not getattr(backend, "uses_threads", False)
+
+
 def _end_with(parent: int) -> None:
     """Have this process of joblib end soon after its parent; workers of a cluster have other parents and stay."""
     if os.getppid() == parent:

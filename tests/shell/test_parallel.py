@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from helpers import ENVIRONMENT, ROOT, cases, hetero_chain
 from support.article import Round, TwoPhaseResult
 from support.estimators import best_of_restarts
+from support.families import score
 from support.utils import deferred_interrupts, follows_interrupt, in_parallel
 
 from icdh import ConvergenceWarning, HNMSearch, bootstrap
@@ -64,6 +66,35 @@ def test_resamples_do_not_depend_on_the_backend_of_joblib(backend):
     alone = bootstrap(estimator, X, 3)
     with joblib.parallel_config(backend):
         np.testing.assert_array_equal(bootstrap(estimator, X, 3, n_jobs=2).graphs, alone.graphs)
+
+
+@contextmanager
+def configured(backend):
+    if backend != "dask":
+        with joblib.parallel_config(backend):
+            yield
+        return
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        yield
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "sequential", "dask"])
+def test_a_wide_table_is_first_scored_where_joblib_is_configured(monkeypatch, backend):
+    monkeypatch.setattr(score, "WIDE", 5)
+    X, sent = np.random.default_rng(1).normal(size=(80, 6)), []
+    X[:, 1:] += np.tanh(2.0 * X[:, :-1])
+    monkeypatch.setattr(score, "in_parallel", lambda *how: sent.extend(how[1]) or in_parallel(*how))
+    alone = HNMSearch().fit(X)
+    with configured(backend):
+        shared = HNMSearch(n_jobs=2).fit(X)
+    np.testing.assert_array_equal(shared.edge_strength_, alone.edge_strength_)
+    assert shared.evidence_ == alone.evidence_
+    assert [len(fits) for _, fits in sent[:2]] == [3, 3] * (backend in ("loky", "dask"))
 
 
 def test_a_backend_that_would_lose_results_is_refused_in_words():

@@ -9,6 +9,7 @@ from icdh._node_model import (
     family_models,
     gaussian,
     network,
+    score,
     scoring,
     screening,
 )
