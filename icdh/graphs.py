@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import networkx
 
 __all__ = ["AcyclicPart", "Edge", "LabelledGraph", "break_cycles", "causal_order", "check_adjacency", "check_graph"]
-__all__ += ["descendants", "edge_list", "find_cycle", "is_dag", "strongest_first", "threshold", "to_dot", "to_gml"]
+__all__ += ["descendants", "edge_list", "find_cycle", "is_dag", "strongest_first", "threshold", "to_dot"]
 __all__ += ["to_graphml", "to_json", "to_networkx"]
 
 
@@ -303,35 +303,6 @@ def to_graphml(A: np.ndarray, names: Sequence[Hashable]) -> str:
             "</graphml>\n",
         ]
     )
-
-
-def to_gml(A: np.ndarray, names: Sequence[Hashable]) -> str:
-    """Return the graph in GML, weights as data of the edges; networkx, igraph and DoWhy's ``CausalModel`` read it.
-
-    Parameters
-    ----------
-    A : ndarray, shape (N, N)
-        Weighted adjacency matrix.
-    names : sequence of str
-        N labels.
-
-    References
-    ----------
-    Himsolt: "GML: A portable Graph File Format", Universität Passau, 1997.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from icdh.graphs import to_gml
-    >>> to_gml(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"]).splitlines()[4]
-    '  edge [ source 0 target 1 weight 0.2 ]'
-    """
-    labels = [
-        "".join(c if " " <= c <= "~" and c not in '"&' else f"&#{ord(c)};" for c in name) for name in texts(names)
-    ]
-    nodes = [f'  node [ id {k} label "{label}" ]' for k, label in enumerate(labels)]
-    edges = [f"  edge [ source {i} target {j} weight {float(A[i, j])!r} ]" for i, j in strongest_first(A)]
-    return "\n".join(["graph [", "  directed 1", *nodes, *edges, "]"]) + "\n"
 
 
 def to_json(A: np.ndarray, names: Sequence[Hashable]) -> str:

@@ -322,24 +322,16 @@ class StructuralModel(CausalModel):
         return graphs.to_networkx(self.adjacency, self.names)
 
     def to_dot(self) -> str:
-        """Return the DAG in the DOT language of Graphviz."""
+        """Return the DAG in the DOT language of Graphviz, which DoWhy's ``CausalModel`` takes, too."""
         return graphs.to_dot(self.adjacency, self.names)
 
     def to_graphml(self) -> str:
         """Return the DAG in GraphML, weights as data of the edges."""
         return graphs.to_graphml(self.adjacency, self.names)
 
-    def to_gml(self) -> str:
-        """Return the DAG in GML, which DoWhy's ``CausalModel`` takes."""
-        return graphs.to_gml(self.adjacency, self.names)
-
     def to_json(self) -> str:
         """Return the DAG as the JSON that `icdh.files.read_graph` reads: names, and edges with their weights."""
         return graphs.to_json(self.adjacency, self.names)
-
-    to_dowhy = export.to_dowhy
-    to_pgmpy = export.to_pgmpy
-    to_causallearn = export.to_causallearn
 
     def save(self, path: str | Path, *, edge_probability: ArrayLike | None = None) -> None:
         """Write the model into a file that `icdh.load` reads back to the last bit, without pickle.
@@ -391,7 +383,7 @@ class StructuralModel(CausalModel):
         path: str | Path,
         X: TableLike = None,
         *,
-        edge_probability: ArrayLike | None = None,
+        ensemble: object = None,
         check: object = None,
         notes: Sequence[str] = (),
         command: str = "",
@@ -409,8 +401,8 @@ class StructuralModel(CausalModel):
             The file, by convention ending in ``.html``.
         X : array_like or DataFrame, shape (M, N), optional
             The observations; without them the table and the residuals are left out.
-        edge_probability : array_like, shape (N, N), optional
-            As of `with_edge_probability`; by default the model's own, if it has any.
+        ensemble : GraphEnsemble, optional
+            Posterior or bootstrap: its probabilities of edges, and their table.
         check : icdh.diagnostics.ModelCheck, optional
             What `icdh.check` found; without it that section is left out.
         notes : sequence of str
@@ -423,13 +415,12 @@ class StructuralModel(CausalModel):
         MissingExtraError
             If Jinja2 or matplotlib is not installed.
         ValueError, TypeError
-            If X does not have the columns of ``fit``, or the probabilities are not of shape (N, N).
+            If X does not have the columns of ``fit``, or the ensemble is not of the model's variables.
         OSError
             If the file cannot be written; an older one then stays as it was.
         """
         page = shell("report")
-        model = self if edge_probability is None else self.with_edge_probability(edge_probability)
-        facts = page.findings(model, X, check=check, notes=notes, command=command, title=title)
+        facts = page.findings(self, X, ensemble=ensemble, check=check, notes=notes, command=command, title=title)
         page.write_page(path, facts)
 
 

@@ -230,9 +230,9 @@ class Command:
     @classmethod
     def groups(cls) -> Iterator[tuple[str, list[Field[Any]]]]:
         """Yield the title and the options of every group, those without a title first."""
-        groups = {part: fields(part) for part in cls._parts()}
-        of_groups = {option.name for options in groups.values() for option in options}
-        yield "", [option for option in filter(_is_option, fields(cls)) if option.name not in of_groups]
+        of_class = {option.name: option for option in fields(cls)}
+        groups = {part: [of_class.pop(option.name) for option in fields(part)] for part in cls._parts()}
+        yield "", list(filter(_is_option, of_class.values()))
         for part, options in groups.items():
             yield part.title, _as_inherited(part, options)
 
@@ -512,7 +512,6 @@ class UncertaintyOptions:
     sampling: str = choice(
         ("subsample", "bootstrap"), "what --bootstrap draws: half of the rows, or as many with replacement", "subsample"
     )
-    checkpoint: str | None = written("save resamples there, and continue with those that it has")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,6 @@ def _ensemble_of(
                 n_resamples,
                 **rows.relations,
                 sampling=command.sampling,
-                checkpoint=command.checkpoint,
                 n_jobs=model.n_jobs,
                 random_state=command.seed,
                 max_seconds=left,
@@ -86,8 +85,6 @@ def _check_uncertainty(command: "Fit") -> None:
         raise ValueError("--posterior needs the evidence that --method search weighs; else take --bootstrap N")
     if command.bootstrap is not None and n_workers(command.parameters.get("n_jobs", 1)) > 1:
         import_extra("joblib", "parallel")
-    if command.bootstrap is None and command.checkpoint:
-        raise ValueError("--checkpoint goes with --bootstrap N")
 
 
 def _with_directions(command: "Fit", model: Learned, ensemble: "GraphEnsemble | None", clock: Clock) -> StructuralModel:
@@ -178,5 +175,5 @@ class Fit(UncertaintyOptions, Output, Learning):
                 print("", ensemble.summary(), sep="\n")
             if truth is not None:
                 print(_comparison_line(model.adjacency_matrix_, truth))
-        complete &= succeeds(write_page, self.report, self, fitted, rows, [*notes, *target_lines(model)])
+        complete &= succeeds(write_page, self.report, self, fitted, rows, [*notes, *target_lines(model)], ensemble)
         return _exit_code(model, failure) or (0 if complete else BAD_INPUT)

@@ -1,4 +1,4 @@
-"""Graphs as files. Matrices, edge lists and JSON are read and written; Graphviz, GraphML and GML are written."""
+"""Graphs as files. Matrices, edge lists and JSON are read and written; Graphviz and GraphML are written."""
 
 import json
 import os
@@ -224,7 +224,7 @@ def write_graph(path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str]
     path : str or Path
         ``.csv`` adjacency matrix with names in the first row and column; ``.tsv`` edge list
         ``cause, effect, weight``, strongest first, which omits variables without edges; ``.json`` names and edges;
-        ``.dot`` or ``.gv`` Graphviz; ``.graphml``; ``.gml``.
+        ``.dot`` or ``.gv`` Graphviz; ``.graphml``.
     A : array_like, shape (N, N)
         Weighted adjacency matrix: ``A[i, j]`` is the weight of i -> j.
     names : sequence of str
@@ -294,6 +294,5 @@ GRAPH_FORMATS: dict[str, tuple[str, Callable[[Floats, Sequence[Hashable]], str]]
     ".dot": ("Graphviz", graphs.to_dot),
     ".gv": ("Graphviz", graphs.to_dot),
     ".graphml": ("GraphML", graphs.to_graphml),
-    ".gml": ("GML", graphs.to_gml),
 }
 NAMES_OF_FORMATS = ", ".join(f"{suffix} {name}" for suffix, (name, _) in GRAPH_FORMATS.items())

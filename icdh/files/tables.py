@@ -233,6 +233,7 @@ def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Colu
 
     if isinstance(options.missing_values, Mapping):
         places(str(column) for column in options.missing_values if column is not None)
+    places(options.mentioned)
     drop, dates, of_labels = places(options.drop), places(options.dates), places(options.labels)
     if options.columns is None and sheet.row_labels and 0 not in drop:
         what = "the first column of %s %s: its cells are taken for labels of the rows"

@@ -1,15 +1,8 @@
-"""Graphs learned from many resamples of the rows: how stable is each edge.
+"""Graphs learned from many resamples of the rows: how stable is each edge."""
 
-A checkpoint keeps finished resamples for a run that goes on.
-"""
-
-import hashlib
-import json
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -25,69 +18,10 @@ from icdh._utils.arrays import Floats, Integers, TableLike
 from icdh._utils.checks import Choice, Number, check_callback, check_same_rows, n_workers
 from icdh._utils.clock import Clock
 from icdh._utils.parallel import in_parallel
-from icdh._version import __version__
 from icdh.exceptions import ArgumentTypeError, ArgumentValueError, ConvergenceWarning, collected_warnings, option, warn
 from icdh.uncertainty.ensemble import GraphEnsemble
 
 SAMPLINGS = ("subsample", "bootstrap")
-
-
-class Checkpoint:
-    """Numbered results in a file of JSON lines, under a first line that says what they belong to.
-
-    Parameters
-    ----------
-    path : str, Path or None
-        The file; None keeps nothing.
-    fingerprint : str
-        Identifies data, parameters and seeds.
-    """
-
-    def __init__(self, path: str | Path | None, fingerprint: str):
-        self.path = None if path is None else Path(path)
-        self.header = {"format": "icdh resamples", "version": 1, "fingerprint": fingerprint}
-
-    def read(self) -> list[tuple[int, object]]:
-        """Return all results in the file, and make it ready for more.
-
-        A last line that a killed process left half-written is cut off.
-
-        Raises
-        ------
-        ValueError
-            If the file belongs to another run, or is no checkpoint at all.
-        """
-        if self.path is None:
-            return []
-        with self.path.open("ab+") as stream:
-            stream.seek(0)
-            content = stream.read()
-            whole = content[: content.rfind(b"\n") + 1]
-            stream.truncate(len(whole))
-        if not whole:
-            self._write(self.header)
-            return []
-        try:
-            header, *records = [json.loads(line) for line in whole.splitlines()]
-            results = [(record["index"], record["result"]) for record in records]
-        except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{self.path} is no checkpoint of resamples; choose another file") from error
-        if header != self.header:
-            what = "a checkpoint of other data, parameters or seeds"
-            raise ValueError(f"{self.path} is {what}; choose another file or delete it")
-        return results
-
-    def append(self, index: int, result: object) -> None:
-        """Write one result; once this returns, no crash loses it."""
-        self._write({"index": index, "result": result})
-
-    def _write(self, record: dict[str, object]) -> None:
-        if self.path is None:
-            return
-        with self.path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(record) + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
 
 
 class Resample(NamedTuple):
@@ -119,7 +53,6 @@ def bootstrap(
     n_jobs: int = 1,
     random_state: int = 0,
     callback: Callable[[Resample], None] | None = None,
-    checkpoint: str | Path | None = None,
     max_seconds: float | None = None,
 ) -> GraphEnsemble:
     """Learn a graph from each of many resamples of the rows.
@@ -151,8 +84,6 @@ def bootstrap(
         Every resample draws its rows, and seeds its fit, from a seed of its own that follows from this one.
     callback : callable, optional
         Called with every `Resample`, in their order.
-    checkpoint : str or Path, optional
-        A file to which every graph is appended. If it exists, an interrupted run continues from it.
     max_seconds : float, optional
         The time limit for all resamples together, in seconds of wall time. Graphs finished by then are kept.
 
@@ -169,7 +100,7 @@ def bootstrap(
     Raises
     ------
     ValueError, TypeError
-        If an argument is not what it should be, or the checkpoint belongs to other data, parameters or seeds.
+        If an argument is not what it should be.
     MissingExtraError
         If joblib is needed and not installed.
     TimeoutError
@@ -194,33 +125,19 @@ def bootstrap(
     n_jobs = n_workers(n_jobs)
     rows = _Rows(interventions, groups, sequence, sample_weight, weights)
     fits = _Fits(estimator, X, rows, sampling, random_state, max_seconds)
-    store = Checkpoint(checkpoint, fits.fingerprint())
-    resamples = {}
-    for resample in _resamples(store, fits, n_resamples, n_jobs):
-        resamples[resample.number] = resample.adjacency
-        if callback is not None:
-            callback(resample)
-    if len(resamples) < n_resamples:
-        ended = f"{option('max_seconds', max_seconds)} ended the resamples after {len(resamples)} of {n_resamples}"
-        if not resamples:
+    fits.look_at_the_whole_table()
+    graphs = []
+    for number, adjacency in enumerate(in_parallel(fits.graph, range(n_resamples), n_jobs)):
+        if adjacency is not None:  # it was not cut short
+            graphs.append(adjacency != 0)
+            if callback is not None:
+                callback(Resample(number, adjacency))
+    if len(graphs) < n_resamples:
+        ended = f"{option('max_seconds', max_seconds)} ended the resamples after {len(graphs)} of {n_resamples}"
+        if not graphs:
             raise TimeoutError(f"{ended}: there are no probabilities")
         warn(f"{ended}; the probabilities are of these", ConvergenceWarning)
-    graphs = np.array([resamples[index] != 0 for index in sorted(resamples)])
-    return GraphEnsemble(fits.table.names, graphs, np.full(len(graphs), 1.0 / len(graphs)))
-
-
-def _resamples(store: Checkpoint, fits: "_Fits", n_resamples: int, n_jobs: int) -> Iterator[Resample]:
-    """Yield the resamples that the checkpoint holds, then the others, each written there first."""
-    known = [Resample(index, np.array(adjacency)) for index, adjacency in store.read() if index < n_resamples]
-    yield from known
-    missing = sorted(set(range(n_resamples)) - {resample.number for resample in known})
-    if not missing:
-        return
-    fits.look_at_the_whole_table()
-    for index, adjacency in zip(missing, in_parallel(fits.graph, missing, n_jobs), strict=True):
-        if adjacency is not None:  # it was not cut short
-            store.append(index, adjacency.tolist())
-            yield Resample(index, adjacency)
+    return GraphEnsemble(fits.table.names, np.array(graphs), np.full(len(graphs), 1.0 / len(graphs)))
 
 
 def refits(
@@ -312,22 +229,6 @@ class _Fits:
         with collected_warnings():  # they would repeat those of the whole table
             self.table, done = with_weights(whole, rows.interventions, rows.sample_weight, rows.weights)
             self.design = Design.of(done, self.table)  # every fit takes it as interventions
-
-    def fingerprint(self) -> str:
-        """Return a text that differs for resamples of other data, parameters or seeds."""
-        data = hashlib.sha256(self.table.values.tobytes()).hexdigest()
-        described = {
-            name: value.tolist() if isinstance(value, np.ndarray) else repr(value)
-            for name, value in self.estimator.get_params().items()
-            if name != "random_state"
-        }
-        design = [part.tobytes().hex() for part in (self.design.left_alone, self.design.contexts)]
-        related = self.table.related
-        units = None if related is None else [related.groups.tolist(), related.places is not None]
-        units = units if self.table.weights is None else self.table.weights.tolist()
-        drawing = [self.table.names, self.sampling, self.random_state, *design, units]
-        what = [__version__, type(self.estimator).__name__, described, data, *drawing]
-        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
     def look_at_the_whole_table(self) -> None:
         """Choose the kinds and the transform of the columns, which all resamples share."""

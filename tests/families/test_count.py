@@ -129,9 +129,3 @@ def test_what_is_no_count_cannot_be_declared_one(value):
     table[3, 0] = value
     with pytest.raises(ValueError, match=rf"'count', but the column holds {value:g}; .* declare it gridded"):
         HNMSearch(kinds={0: "count"}).fit(table)
-
-
-def test_dowhy_cannot_invert_counts(fit):
-    pytest.importorskip("networkx")
-    with pytest.raises(ValueError, match="'x2' has causes and few values or counts"):
-        fit.model_.to_dowhy()

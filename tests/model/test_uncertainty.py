@@ -1,7 +1,5 @@
 import json
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -246,11 +244,6 @@ def table():
     return hetero_chain(np.random.default_rng(0), 200)
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "resamples.jsonl"
-
-
 @pytest.fixture(scope="module")
 def ten(table):
     return resampled(table)
@@ -307,49 +300,6 @@ def test_a_cluster_gives_the_bits_of_one_process(table, ten):
         np.testing.assert_array_equal(resampled(table, n_jobs=2).graphs, ten.graphs)
 
 
-def test_an_interrupted_run_goes_on_where_it_was(table, ten, path):
-    def stop(resample):
-        if resample.number == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        resampled(table, checkpoint=path, callback=stop)
-    _, *records = map(json.loads, path.read_text().splitlines())
-    assert [record["index"] for record in records] == [0, 1, 2, 3]  # each line is one graph
-    np.testing.assert_array_equal([np.array(record["result"]) != 0 for record in records], ten.graphs[:4])
-    with path.open("a") as stream:
-        stream.write('{"index": 4, "resu')
-    seen = []
-    np.testing.assert_array_equal(resampled(table, checkpoint=path, callback=seen.append).graphs, ten.graphs)
-    assert sorted(resample.number for resample in seen) == list(range(10))
-    before = path.read_bytes()
-    np.testing.assert_array_equal(resampled(table, checkpoint=path).graphs, ten.graphs)
-    assert path.read_bytes() == before
-
-
-KILLED = """
-import sys
-import numpy as np
-sys.path.insert(0, "tests")
-from helpers import hetero_chain
-from icdh import HNMSearch, bootstrap
-table = hetero_chain(np.random.default_rng(0), 200)
-settings = dict(noise_distribution="gaussian", hidden_units=2, n_restarts=1)
-bootstrap(HNMSearch(**settings), table, 10, checkpoint=sys.argv[1], callback=lambda resample: print("done", flush=True))
-"""
-
-
-@pytest.mark.slow
-def test_a_killed_run_continues_to_the_same_bits(table, ten, path):
-    process = subprocess.Popen([sys.executable, "-c", KILLED, path], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    process.stdout.readline()
-    time.sleep(0.1)
-    process.kill()
-    process.communicate()
-    assert path.read_text().startswith('{"format": "icdh resamples"')
-    np.testing.assert_array_equal(resampled(table, checkpoint=path).graphs, ten.graphs)
-
-
 class Interrupted(HNMSearch):
     """A search that Ctrl-C meets after its first move, whenever its seed is not that of the whole table's fit."""
 
@@ -359,10 +309,11 @@ class Interrupted(HNMSearch):
             raise KeyboardInterrupt
 
 
-def test_a_resample_that_was_interrupted_does_not_count(table, path):
+def test_a_resample_that_was_interrupted_does_not_count(table):
+    seen = []
     with pytest.raises(KeyboardInterrupt):
-        bootstrap(Interrupted(**QUICK), table, 10, checkpoint=path)
-    assert len(path.read_text().splitlines()) == 1
+        bootstrap(Interrupted(**QUICK), table, 10, callback=seen.append)
+    assert not seen
 
 
 def test_what_the_whole_table_says_of_its_columns_holds_for_resamples(table):
@@ -371,24 +322,6 @@ def test_what_the_whole_table_says_of_its_columns_holds_for_resamples(table):
     assert resample.column_transform_ == "log"
     assert resample.kinds_ == HNMSearch(**QUICK).fit(X).kinds_ == ["continuous", "gridded", "gridded"]
     assert HNMSearch(**QUICK).fit(X[:20]).kinds_ != resample.kinds_
-
-
-def test_a_checkpoint_of_something_else_is_refused(table, path):
-    resampled(table, 1, checkpoint=path)
-    other = HNMSearch(**QUICK, edge_penalty=5.0)
-    for estimator, X, options in (
-        (HNMSearch(**QUICK), table + 1.0, {}),
-        (other, table, {}),
-        (HNMSearch(**QUICK), table, {"random_state": 1}),
-        (HNMSearch(**QUICK), table, {"sampling": "bootstrap"}),
-        (HNMSearch(**QUICK), table, {"interventions": np.arange(600).reshape(200, 3) % 7 == 0}),
-    ):
-        with pytest.raises(ValueError, match="other data, parameters or seeds"):
-            bootstrap(estimator, X, 1, checkpoint=path, **options)
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="is no checkpoint of resamples"):
-        resampled(table, 1, checkpoint=path)
-    assert path.read_text() == "a,b\n1,2\n"
 
 
 @cases(
@@ -507,15 +440,14 @@ def test_exact_search_refuses_too_many_variables():
 
 
 def test_the_command_prints_probabilities(table, tmp_path, printed):
-    file, kept = tmp_path / "chain.csv", tmp_path / "resamples.jsonl"
+    file = tmp_path / "chain.csv"
     write_table(file, table, ABC)
     search = ("fit", file, "--method", "search", "--noise-distribution", "gaussian")
-    resampled = ("--bootstrap", 4, "--jobs", 1, "--checkpoint", kept)
+    resampled = ("--bootstrap", 4, "--jobs", 1)
     lines = printed(*search, *resampled, "--plot", tmp_path / "graph.svg").splitlines()
     at = lines.index("4 graphs of 3 variables")
     assert lines[at + 1].split() == ["cause", "->", "effect", "probability", "reverse", "any", "path"]
     assert lines[at + 2].split()[:4] == ["a", "->", "b", "1.00"]
-    assert len(kept.read_text().splitlines()) == 5
     assert "a -> b" in printed(*search, "--posterior").rpartition("probability")[2]
 
 

@@ -113,7 +113,8 @@ def test_a_warning_about_a_column_is_said_once(tmp_path, shown):
     write_table(path, hetero_chain(np.random.default_rng(0), 120).round(1), ["a", "b", "c"])
     code, out, err = shown("direction", path)
     assert (code, len(out.splitlines())) == (0, 4)
-    assert [err.count(f"warning: '{name}' has") for name in "bc"] == [1, 1]
+    assert err.count("warning: ") == 1
+    assert "warning: 'b', 'c': ties are spread at random" in err
 
 
 def test_a_report_of_a_messy_table(messy, printed, tmp_path):
