@@ -17,7 +17,7 @@ from icdh._model.structural import StructuralModel, load
 from icdh._table.experiments import Interventions, Shift
 from icdh._table.table import Table
 from icdh._utils.arrays import Floats, Mask
-from icdh._utils.labels import default_names, printable, variable_index
+from icdh._utils.labels import counted, default_names, printable, variable_index
 from icdh.cli._messages import as_option, report
 from icdh.cli._options import (
     DELIMITERS,
@@ -146,11 +146,12 @@ def _number(option: str, text: str) -> float:
 
 
 def give_table(path: str | None, values: NDArray[np.generic], names: Sequence[object]) -> None:
-    """Write a table into a file, or onto the standard output if there is no path."""
+    """Write a table into a file, or without a path onto the standard output, without the last digits of doubles."""
+    plain = [[float(f"{x:.15g}") if isinstance(x, float) else x for x in row] for row in values.tolist()]
     if path is None:
-        sys.stdout.write(delimited([list(map(str, names)), *values.tolist()], ","))
+        sys.stdout.write(delimited([list(map(str, names)), *plain], ","))
     else:
-        write_table(path, values, list(map(str, names)))
+        write_table(path, np.array(plain, dtype=values.dtype), list(map(str, names)))
 
 
 class Input(NamedTuple):
@@ -293,9 +294,9 @@ def _changes(table: LabelledTable, weights: Floats | None, command: Command) -> 
         lines.append(f"rows without weight are left out: {np.count_nonzero(weights == 0.0)} of {weights.size}")
     lines += [f"dates as days since 1970: {', '.join(command.dates)}"] if command.dates else []
     gaps = table.gaps
-    rows = np.count_nonzero(gaps.any(axis=1))
+    rows, n_gaps = np.count_nonzero(gaps.any(axis=1)), int(np.count_nonzero(gaps))
     if rows and command.missing != "error":
-        lines.append(f"{DONE_ABOUT_GAPS[command.missing]}: {np.count_nonzero(gaps)} gaps in {rows} of {len(gaps)} rows")
+        lines.append(f"{DONE_ABOUT_GAPS[command.missing]}: {counted(n_gaps, 'gap')} in {rows} of {len(gaps)} rows")
     return lines
 
 

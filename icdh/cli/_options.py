@@ -412,7 +412,7 @@ def group(text: str) -> list[str]:
 def _tiers(text: str) -> list[list[str]]:
     """Return groups that semicolons separate, as `names_in` reads them."""
     groups = names_in(text.split(";"))
-    if not all(group and all(group) for group in groups):
+    if len(groups) < 2 or not all(group and all(group) for group in groups):
         raise argparse.ArgumentTypeError(f"tiers are given as 'A B; C'; got {text!r}")
     return groups
 

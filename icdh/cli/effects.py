@@ -10,7 +10,7 @@ from icdh._model.structural import StructuralModel
 from icdh._table.relations import Groups
 from icdh._table.table import Table
 from icdh._utils.checks import LEVEL
-from icdh._utils.labels import aligned, printable, variable_index
+from icdh._utils.labels import aligned, printable, short, variable_index
 from icdh.cli import _options as options
 from icdh.cli._input import Input, cell_of, is_model, loaded, read_input
 from icdh.cli._learning import knowledge_of, learned
@@ -157,11 +157,11 @@ def _supported(row: dict[str, Any]) -> str:
     from icdh._effect.result import Interval
 
     reach = 2.0 * row["error"]
-    return str(Interval(row["change"], row["change"] - reach, row["change"] + reach)).partition(" ")[0]
+    return Interval(row["change"], row["change"] - reach, row["change"] + reach).rounded(row["change"])
 
 
 def _text(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else printable(str(value))
+    return short(value) if isinstance(value, float) else printable(str(value))
 
 
 @dataclass(frozen=True, kw_only=True)
