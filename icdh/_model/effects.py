@@ -206,7 +206,7 @@ def under(model: CausalModel, rows: Rows, do: ByColumn[object] | None, as_number
 
     def on_scaled(node: int, action: Action) -> Action:
         def act(natural: Floats) -> Floats:
-            values[node] = action(model.columns.scaling.undo(natural, node))
+            values[node] = action(model.in_units(node, natural))
             return model.columns.scaled_action(node, values[node])
 
         return act

@@ -146,12 +146,11 @@ def _number(option: str, text: str) -> float:
 
 
 def give_table(path: str | None, values: NDArray[np.generic], names: Sequence[object]) -> None:
-    """Write a table into a file, or without a path onto the standard output, without the last digits of doubles."""
-    plain = [[float(f"{x:.15g}") if isinstance(x, float) else x for x in row] for row in values.tolist()]
+    """Write a table into a file, or onto the standard output if there is no path."""
     if path is None:
-        sys.stdout.write(delimited([list(map(str, names)), *plain], ","))
+        sys.stdout.write(delimited([list(map(str, names)), *values.tolist()], ","))
     else:
-        write_table(path, np.array(plain, dtype=values.dtype), list(map(str, names)))
+        write_table(path, values, list(map(str, names)))
 
 
 class Input(NamedTuple):
