@@ -32,7 +32,7 @@ def learned_by_search(X: "Floats") -> HNMSearch:
     assert_type(model.interrupted_ or model.timed_out_, bool)
     assert_type(model.model_, StructuralModel)
     fitted = model.model_
-    assert_type(model.summary() + fitted.to_dot() + fitted.to_gml() + fitted.to_json(), str)
+    assert_type(model.summary() + fitted.to_dot() + fitted.to_json(), str)
     assert_type([edge.strength for edge in model.edge_list()], list[float])
     return model
 
