@@ -17,7 +17,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "benchmarks"
-sys.path[:0] = [str(FOLDER), str(ROOT)]
+sys.path[:0] = [str(FOLDER), str(ROOT), str(ROOT / "tests")]
 
 ELSEWHERE = {"first_contact", "known_effects", "marginals", "production_lines", "public_files"}
 SMALL = {
@@ -102,7 +102,7 @@ def start(name, words, log):
 
 
 def main():
-    from icdh.cli.warmup import call_every_kernel
+    from support.kernels import call_every_kernel
 
     begin, wanted = time.monotonic(), sys.argv[1:] or sorted(SMALL.keys() | ELSEWHERE)
     call_every_kernel()

@@ -85,9 +85,19 @@ def true_graph(tables, seed):
     if "hubs" not in tables:
         return simulate.erdos_renyi(N_VARIABLES, 2, random_state=seed)
     if seed % 2:
-        return simulate.bipartite(N_VARIABLES, 1.2, random_state=seed, share_of_causes=0.3)
+        return bipartite(np.random.default_rng(seed))
     graph = simulate.scale_free(N_VARIABLES, 1, random_state=seed)
     return graph if graph.sum(axis=1).max() > graph.sum(axis=0).max() else graph.T
+
+
+def bipartite(rng):
+    """Return 1.2 edges a variable, each from one of three tenths of the variables to one of the others."""
+    n_causes = int(0.3 * N_VARIABLES)
+    causes, effects = np.divmod(np.arange(n_causes * (N_VARIABLES - n_causes)), N_VARIABLES - n_causes)
+    drawn = rng.choice(causes.size, size=round(1.2 * N_VARIABLES), replace=False)
+    graph = np.zeros((N_VARIABLES, N_VARIABLES), dtype=np.int64)
+    graph[causes[drawn], effects[drawn] + n_causes] = 1
+    return simulate.relabel(graph, rng)
 
 
 def explain(X, truth):

@@ -99,7 +99,9 @@ def experiments(data, rng):
     do = {"none": {}}
     for n in rng.permutation(VARIABLES)[1:]:
         do[f"set {n}"] = {int(n): mean[n] + spread[n] * (2.0 + rng.standard_normal(rows))}
-    return simulate.simulate_experiments(data, do, rows, random_state=rng)
+    X = np.concatenate([data.sample(rows, rng, do=actions) for actions in do.values()])
+    targets = {condition: list(actions) for condition, actions in do.items()}
+    return X, Interventions([condition for condition in do for _ in range(rows)], targets)
 
 
 def without_targets(interventions):

@@ -7,17 +7,15 @@ by their absolute value. An undirected edge, as in a CPDAG, has both entries, ``
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.arrays import Floats, Mask
 from icdh._utils.checks import Choice, Number
 from icdh.exceptions import MissingExtraError, import_extra
 from icdh.graphs import check_graph, is_dag
 from icdh.graphs import threshold as thresholded
 
-__all__ = ["EdgeDifferences", "EdgeScores", "PrecisionRecallCurve", "au_shdc", "average_precision"]
-__all__ += ["edge_differences", "edge_scores", "evaluate", "minimum_shd", "precision_recall_curve", "shd", "shd_curve"]
-__all__ += ["sid", "skeleton_scores", "truncated_auprc"]
+__all__ = ["EdgeDifferences", "EdgeScores", "PrecisionRecallCurve", "average_precision", "edge_differences"]
+__all__ += ["edge_scores", "evaluate", "precision_recall_curve", "shd", "sid", "skeleton_scores"]
 
 
 class Pair(NamedTuple):
@@ -167,123 +165,6 @@ def shd(estimate: object, truth: object, *, undirected: str = "strict") -> int:
     2
     """
     return sum(edge_differences(estimate, truth, undirected=undirected))
-
-
-def shd_curve(estimate: object, truth: object, thresholds: ArrayLike, *, undirected: str = "strict") -> Integers:
-    """Structural Hamming distance at every threshold on the weights.
-
-    Parameters
-    ----------
-    estimate : array_like, shape (N, N), or DataFrame, or networkx graph
-        The weighted estimate. An edge stays while its absolute weight is at least the threshold. Cycles that are left
-        stay, too. Two opposite edges count as an undirected one.
-    truth : array_like, shape (N, N), or DataFrame, or networkx graph
-        The true graph.
-    thresholds : array_like, shape (T,)
-        Increasing, not negative.
-    undirected : {"strict", "favourable"}
-        See `shd`.
-
-    Returns
-    -------
-    ndarray of int64, shape (T,)
-        The distances.
-
-    Raises
-    ------
-    ValueError
-        If a graph is malformed, the two are of different variables, or the thresholds are out of order.
-
-    Examples
-    --------
-    >>> from icdh.metrics import shd_curve
-    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
-    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
-    >>> shd_curve(estimate, truth, [0.0, 0.5, 0.7])
-    array([2, 1, 1])
-    """
-    pair = comparable(estimate, truth)
-    thresholds = np.asarray(thresholds, dtype=np.float64)
-    if thresholds.ndim != 1 or len(thresholds) == 0:
-        raise ValueError(f"thresholds must be a list of at least one number; got shape {thresholds.shape}")
-    if not (np.isfinite(thresholds).all() and thresholds[0] >= 0 and (np.diff(thresholds) > 0).all()):
-        raise ValueError("thresholds must be finite, not negative, and increase strictly; sort them and drop repeats")
-    kept = (pair.estimate & (pair.weights >= threshold) for threshold in thresholds)
-    distances = [sum(_differences(graph, pair.truth, undirected)) for graph in kept]
-    return np.array(distances, dtype=np.int64)
-
-
-def minimum_shd(estimate: object, truth: object, *, undirected: str = "strict") -> int:
-    """Smallest structural Hamming distance over all thresholds on the weights, the empty graph included.
-
-    Parameters
-    ----------
-    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
-        The weighted estimate, and the true graph.
-    undirected : {"strict", "favourable"}
-        See `shd`.
-
-    Returns
-    -------
-    int
-        The distance at the best threshold, which is not known in practice.
-
-    Raises
-    ------
-    ValueError
-        If a graph is malformed or the two are of different variables.
-
-    Examples
-    --------
-    >>> from icdh.metrics import minimum_shd
-    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
-    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
-    >>> minimum_shd(estimate, truth)
-    1
-    """
-    weights = np.unique(comparable(estimate, truth).weights)
-    above_all = np.nextafter(weights[-1], np.inf)
-    return int(shd_curve(estimate, truth, [*weights, above_all], undirected=undirected).min())
-
-
-def au_shdc(estimate: object, truth: object, *, low: float = 0.2, high: float = 0.75, n_steps: int = 999) -> float:
-    """Area under the curve of the structural Hamming distance over thresholds on the weights.
-
-    The left Riemann sum with step (high - low) / n_steps: the distances at low, low + step, ..., high - step, times
-    the step. The defaults are those of the code released with the paper.
-
-    Parameters
-    ----------
-    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
-        The weighted estimate, and the true graph.
-    low, high : float
-        The range of thresholds.
-    n_steps : int
-        Number of steps.
-
-    Returns
-    -------
-    float
-        The area: the mean distance over the range, times high - low.
-
-    Raises
-    ------
-    ValueError
-        If a graph is malformed, the two are of different variables, or low is not below high.
-
-    Examples
-    --------
-    >>> from icdh.metrics import au_shdc
-    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
-    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
-    >>> round(au_shdc(estimate, truth), 2)
-    0.75
-    """
-    Number(0).check("low", low)
-    Number(low, above=True).check("high", high)
-    Number(1, integer=True).check("n_steps", n_steps)
-    thresholds = np.linspace(low, high, n_steps, endpoint=False)
-    return float(shd_curve(estimate, truth, thresholds).sum() * (high - low) / n_steps)
 
 
 def _differences(estimated: Mask, true: Mask, undirected: str) -> EdgeDifferences:
@@ -528,41 +409,6 @@ def average_precision(estimate: object, truth: object) -> float:
     return float(np.sum(precision * np.diff(recall, prepend=0.0)))
 
 
-def truncated_auprc(estimate: object, truth: object) -> float:
-    """Area under the precision-recall curve as published with the paper: without its ends, by trapezoids.
-
-    The curve goes from the heaviest estimated edge to the lightest and is not extended to recall 0 or 1. So perfect
-    recovery of k edges, no two of the same weight, scores 1 - 1/k, and a binary estimate scores 0. Compare these
-    numbers with published ones only, and use `average_precision` for all else.
-
-    Parameters
-    ----------
-    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
-        The weighted estimate, and the true graph.
-
-    Returns
-    -------
-    float
-        In [0, 1).
-
-    Raises
-    ------
-    ValueError
-        If a graph is malformed, the two are of different variables, or the truth has no edges.
-
-    Examples
-    --------
-    >>> from icdh.metrics import truncated_auprc
-    >>> truth = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
-    >>> estimate = [[0, 0.9, 0.4], [0, 0, 0], [0, 0.6, 0]]
-    >>> 0.0 <= truncated_auprc(estimate, truth) <= 1.0
-    True
-    """
-    precision, recall, thresholds = precision_recall_curve(estimate, truth)
-    precision, recall = precision[thresholds > 0], recall[thresholds > 0]
-    return float(np.sum(np.diff(recall) * (precision[1:] + precision[:-1]) / 2))
-
-
 def evaluate(estimate: object, truth: object, *, threshold: float = 0.0) -> dict[str, float | None]:
     """Compute every metric of an estimated graph.
 
@@ -581,8 +427,7 @@ def evaluate(estimate: object, truth: object, *, threshold: float = 0.0) -> dict
         Numbers of edges, ``n_edges`` and ``n_true_edges``; of the graph at the threshold, ``shd``, ``extra``,
         ``missing``, ``reversed``, ``shd_favourable`` (undirected edges counted favourably), ``sid`` (None if the
         estimate has a cycle or gadjid is not installed), ``precision``, ``recall``, ``f1``, ``fdr``, ``tpr`` and the
-        same of the ``skeleton_``; of the weights, ``minimum_shd``, ``au_shdc``, ``average_precision`` and
-        ``truncated_auprc``.
+        same of the ``skeleton_``; of the weights, ``average_precision``.
 
     Raises
     ------
@@ -613,10 +458,7 @@ def evaluate(estimate: object, truth: object, *, threshold: float = 0.0) -> dict
         "sid": _sid_or_none(graph, true),
         **edge_scores(graph, true)._asdict(),
         **{f"skeleton_{name}": score for name, score in skeleton_scores(graph, true)._asdict().items()},
-        "minimum_shd": minimum_shd(weights, true),
-        "au_shdc": au_shdc(weights, true),
         "average_precision": average_precision(weights, true),
-        "truncated_auprc": truncated_auprc(weights, true),
     }
 
 

@@ -280,7 +280,7 @@ def _is_coarse(*columns: _Standardised) -> bool:
             )
         if mass is not None:
             warn(
-                f"{column.name!r} has a point mass, as of censored values or of many zeros ({mass}): the direction "
+                f"{column.name!r} has {mass}, as of censored values or of many zeros: with a point mass the direction "
                 "cannot be trusted",
                 DataWarning,
             )

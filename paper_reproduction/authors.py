@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from icdh import metrics
+from paper_reproduction import measures
 from paper_reproduction.judging import THRESHOLD
 from paper_reproduction.methods import estimate
 from paper_reproduction.published import ARTICLE, read_published
@@ -102,9 +102,9 @@ def _distances(estimates):
     """Return SHD at the threshold, least SHD over thresholds, and auPRC of every estimate."""
     found = [
         (
-            metrics.shd_curve(weights, truth, [THRESHOLD])[0],
-            metrics.shd_curve(weights, truth, THRESHOLDS).min(),
-            metrics.truncated_auprc(weights, truth),
+            measures.shd_curve(weights, truth, [THRESHOLD])[0],
+            measures.shd_curve(weights, truth, THRESHOLDS).min(),
+            measures.truncated_auprc(weights, truth),
         )
         for weights, truth in estimates
     ]

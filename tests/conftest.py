@@ -38,7 +38,7 @@ from icdh.files import LabelledTable, write_table  # noqa: E402
 
 
 def pytest_configure(config):
-    """Kernels that are new are compiled once for all workers, by the command that `test_compilation` looks at."""
+    """Kernels that are new are compiled once for all workers, by the fits that `test_compilation` looks at."""
     if KERNELS_ARE_NEW and getattr(config.option, "numprocesses", None):
         folder = tempfile.mkdtemp()
         config.add_cleanup(lambda: shutil.rmtree(folder))

@@ -52,7 +52,7 @@ if effects:
 model.save("model.icdh")
 icdh.files.write_graph("graph.csv", model.adjacency_matrix_, names)
 try:
-    model.report("report.html", table, edge_probability=sure.edge_probability, command=" ".join(sys.argv))
+    model.report("report.html", table, ensemble=sure, command=" ".join(sys.argv))
     print("open report.html in a browser")
     figure = model.plot()
     figure.savefig("graph.png")

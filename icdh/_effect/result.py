@@ -26,15 +26,16 @@ class Interval(NamedTuple):
     upper: float = math.nan
 
     def __str__(self) -> str:
-        """Return the digits that the interval supports."""
-        if not math.isfinite(self.lower):
-            return f"{self.estimate:.3g}"
+        """Return estimate and interval, rounded as `rounded` does."""
+        ends = f" [{self.rounded(self.lower)}, {self.rounded(self.upper)}]" if math.isfinite(self.lower) else ""
+        return f"{self.rounded(self.estimate)}{ends}"
+
+    def rounded(self, value: float) -> str:
+        """Return a value with the digits that the interval supports."""
         width = self.upper - self.lower
         digits = max(2 - math.floor(math.log10(width)), 0) if 0.0 < width < math.inf else 3
-        is_plain = digits <= 7 and max(map(abs, self)) < 1e9  # other numbers have an exponent
-        form = "g" if width == 0.0 else f",.{digits}f" if is_plain else ".3g"
-        texts = [f"{value:{form}}" for value in self]
-        return f"{texts[0]} [{texts[1]}, {texts[2]}]"
+        is_plain = digits <= 7 and max(map(abs, (*self, value))) < 1e9  # other numbers have an exponent
+        return f"{value:{'g' if width == 0.0 else f',.{digits}f' if is_plain and math.isfinite(width) else '.3g'}}"
 
 
 class Curve(NamedTuple):
@@ -203,9 +204,9 @@ class Effect(Result):
         table = {"estimate": f"{self.interval}  ({100.0 * self.level:g} % interval)"}
         if curve is not None and self.contrast is not None:
             table["for each unit, by a straight line"] = str(curve.slope)
-        table["without adjustment"] = f"{self.unadjusted:.4g}"
+        table["without adjustment"] = self.interval.rounded(self.unadjusted)
         if self.bounds is not None:
-            table["mean of all rows"] = "between {:.4g} and {:.4g}".format(*self.bounds)
+            table["mean of all rows"] = "between {} and {}".format(*map(self.interval.rounded, self.bounds))
         if self.probability_of_effect is not None:
             table["probability of an effect"] = f"{self.probability_of_effect:.2f}"
         if curve is not None and not math.isnan(curve.p_value):

@@ -180,7 +180,9 @@ class ModelColumns:
             strange = np.ravel(np.abs(values - levels[nearest(levels, values)]) > ROUNDING * np.ptp(levels))
             if strange.any():
                 value, known = np.ravel(values)[int(np.argmax(strange))], listed(f"{level:g}" for level in levels)
-                raise ValueError(f"{argument} is {value:g}, but column {name} holds {known} alone")
+                kind = option("kinds", {self.names[column]: "gridded"})
+                others = f"; learn with {kind} if other numbers are possible" if levels.size > 2 else ""
+                raise ValueError(f"{argument} is {value:g}, but column {name} holds {known} alone{others}")
         elif self.observed_range is not None:
             low, high = self.observed_range[:, column]
             if np.min(values) < 2.0 * low - high or np.max(values) > 2.0 * high - low:

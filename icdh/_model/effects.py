@@ -26,7 +26,7 @@ from icdh._table.categories import Categories, Label
 from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
 from icdh._utils.arrays import ByColumn, Floats, RandomState
 from icdh._utils.checks import LEVEL, Number, random_generator
-from icdh._utils.labels import printable, variable_index
+from icdh._utils.labels import printable, short, variable_index
 from icdh._utils.shell import shell
 from icdh.exceptions import DataWarning, option, warn
 
@@ -60,7 +60,7 @@ class Contrast(NamedTuple):
 
 def shown(value: Hashable) -> str:
     """Return a value of a variable as text."""
-    return f"{value:.4g}" if isinstance(value, float) else printable(value)
+    return short(value, 4) if isinstance(value, float) else printable(value)
 
 
 def contrasts_of(
@@ -206,7 +206,7 @@ def under(model: CausalModel, rows: Rows, do: ByColumn[object] | None, as_number
 
     def on_scaled(node: int, action: Action) -> Action:
         def act(natural: Floats) -> Floats:
-            values[node] = action(model.columns.scaling.undo(natural, node))
+            values[node] = action(model.in_units(node, natural))
             return model.columns.scaled_action(node, values[node])
 
         return act

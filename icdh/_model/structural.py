@@ -391,7 +391,7 @@ class StructuralModel(CausalModel):
         path: str | Path,
         X: TableLike = None,
         *,
-        edge_probability: ArrayLike | None = None,
+        ensemble: object = None,
         check: object = None,
         notes: Sequence[str] = (),
         command: str = "",
@@ -409,8 +409,8 @@ class StructuralModel(CausalModel):
             The file, by convention ending in ``.html``.
         X : array_like or DataFrame, shape (M, N), optional
             The observations; without them the table and the residuals are left out.
-        edge_probability : array_like, shape (N, N), optional
-            As of `with_edge_probability`; by default the model's own, if it has any.
+        ensemble : GraphEnsemble, optional
+            Posterior or bootstrap: its probabilities of edges, and their table.
         check : icdh.diagnostics.ModelCheck, optional
             What `icdh.check` found; without it that section is left out.
         notes : sequence of str
@@ -423,13 +423,12 @@ class StructuralModel(CausalModel):
         MissingExtraError
             If Jinja2 or matplotlib is not installed.
         ValueError, TypeError
-            If X does not have the columns of ``fit``, or the probabilities are not of shape (N, N).
+            If X does not have the columns of ``fit``, or the ensemble is not of the model's variables.
         OSError
             If the file cannot be written; an older one then stays as it was.
         """
         page = shell("report")
-        model = self if edge_probability is None else self.with_edge_probability(edge_probability)
-        facts = page.findings(model, X, check=check, notes=notes, command=command, title=title)
+        facts = page.findings(self, X, ensemble=ensemble, check=check, notes=notes, command=command, title=title)
         page.write_page(path, facts)
 
 

@@ -155,7 +155,7 @@ class Student(Noise):
 
         # By the incomplete beta function: some SciPy never come back from stdtrit of places next to zero.
         below, half = np.maximum(np.minimum(places, 1.0 - places), 0.0), 0.5 * self.degrees
-        tail = np.maximum(betaincinv(half, 0.5, np.minimum(2.0 * below, 0.5)), np.finfo(float).tiny)
+        tail = np.maximum(betaincinv(half, 0.5, np.minimum(2.0 * below, 0.5)), self.degrees * np.finfo(float).tiny)
         middle = betaincinv(0.5, half, np.maximum(1.0 - 2.0 * below, 0.0))
         squares = np.where(below < 0.25, 1.0 / tail - 1.0, middle / np.maximum(1.0 - middle, 0.1))
         noise: Floats = np.copysign(self.scale * np.sqrt(self.degrees * squares), places - 0.5)

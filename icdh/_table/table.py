@@ -17,7 +17,7 @@ from icdh._table.categories import Categories
 from icdh._table.frames import columns_as_numbers, library_of
 from icdh._table.kinds import DECLARABLE, KINDS, guessed, numbers_among
 from icdh._table.missing_codes import Declared, codes_message
-from icdh._table.ties import point_mass
+from icdh._table.ties import FEW_VALUES, point_mass
 from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._utils.checks import Choice
@@ -330,8 +330,12 @@ class Table:
         if read := {kind: names for kind, names in read.items() if names}:
             readings = (f"{kind.reading}: {', '.join(map(repr, names))}" for kind, names in read.items())
             kind, names = list(read.items())[-1]
-            text = option("kinds", {names[0]: "categorical"})
-            yield f"read as {'; as '.join(readings)}; {kind.question} pass {text}"
+            grades = [n for n, kind in enumerate(self.kinds) if n not in known and KINDS[kind].has_levels]
+            heaped = [self.names[n] for n in grades if self.n_distinct(n) >= FEW_VALUES]
+            few = [name for name in names if name not in heaped]
+            codes = f"; {kind.question} pass {option('kinds', {few[0]: 'categorical'})}" if few else ""
+            amounts = f"; amounts? pass {option('kinds', {heaped[0]: 'gridded'})}" if heaped else ""
+            yield f"read as {'; as '.join(readings)}{codes}{amounts}"
 
     @cached_property
     def cuts(self) -> dict[Hashable, Hashable]:

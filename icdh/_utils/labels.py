@@ -122,8 +122,8 @@ def edge_lines(rows: Sequence[Sequence[str]]) -> list[str]:
     return aligned([(pair, *cells) for pair, (_, _, *cells) in zip(pairs, rows, strict=True)], "<>")
 
 
-def short(strength: float) -> str:
-    """Return the strength of an edge as a number of few letters.
+def short(number: float, digits: int = 3) -> str:
+    """Return a number with few digits, but without an exponent where it need not have one.
 
     Examples
     --------
@@ -131,4 +131,4 @@ def short(strength: float) -> str:
     >>> short(2051.4), short(0.61349)
     ('2051', '0.613')
     """
-    return f"{strength:.0f}" if 1000.0 <= strength < 1e7 else f"{strength:.3g}"
+    return f"{number:.0f}" if 10.0**digits <= abs(number) < 1e9 else f"{number:.{digits}g}"

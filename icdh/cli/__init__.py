@@ -37,7 +37,6 @@ COMMANDS = (
     "simulate",
     "evaluate",
     "explain",
-    "warmup",
 )
 
 
@@ -200,6 +199,10 @@ class CommandParser(argparse.ArgumentParser):
         if unknown:
             options = [option for option in self._option_string_actions if option.startswith("--")]
             meant = did_you_mean(unknown[0].partition("=")[0], options) if unknown[0].startswith("-") else ""
+            before = [word for word in (args or ())[: (args or ()).index(unknown[0])] if word in options]
+            metavar = self._option_string_actions[before[-1]].metavar if before else None
+            if not meant and "," in str(metavar):
+                meant = f"; names are separated by commas: {before[-1]} {metavar}"
             self.error(f"no such option or argument here: {' '.join(unknown)}{meant}")
         return known, unknown
 
@@ -225,7 +228,8 @@ class CommandParser(argparse.ArgumentParser):
         """Print the error in one line, with the command that shows help, and exit."""
         if message == "one of the arguments data --dataset is required":
             place = f"before options that take several names: {self.prog} data.csv --drop id"
-            message = f"a table is missing; it stands {place}"
+            model = "; a model may stand in its place" if "--model" in self._option_string_actions else ""
+            message = f"a table is missing; it stands {place}{model}"
         if message.endswith("required: data") and "model" in [action.dest for action in self._actions]:
             place = f"{self.prog} m.icdh data.csv, after icdh fit data.csv --save m.icdh"
             message = f"a model and a table are required: {place}"

@@ -17,7 +17,7 @@ from icdh._model.structural import StructuralModel, load
 from icdh._table.experiments import Interventions, Shift
 from icdh._table.table import Table
 from icdh._utils.arrays import Floats, Mask
-from icdh._utils.labels import default_names, printable, variable_index
+from icdh._utils.labels import counted, default_names, printable, variable_index
 from icdh.cli._messages import as_option, report
 from icdh.cli._options import (
     DELIMITERS,
@@ -238,6 +238,7 @@ def read_input(command: Command, model: StructuralModel | None = None) -> Input:
     check_table(command.data, command.model)
     form = {name: getattr(command, name) for name in Options._fields if hasattr(command, name)}
     form |= {"drop": drop, "gaps": command.missing != "error", "categorical": categorical}
+    form["mentioned"] = [*filter(None, [command.weights]), *(name for name, _ in command.kinds)]
     form["columns"] = [column for column in columns if column not in drop] if columns else None
     if command.weights is not None and form["columns"]:
         form["columns"] = list(dict.fromkeys([*form["columns"], command.weights]))
@@ -251,7 +252,7 @@ def read_input(command: Command, model: StructuralModel | None = None) -> Input:
     for name, _ in command.kinds:
         if name in drop or (columns and name not in columns):
             raise ValueError(f"--kinds names {name!r}, which --drop or --columns leaves out; read it, or give no kind")
-    changes = _changes(table, weights.get("sample_weight"), drop, command)
+    changes = _changes(table, weights.get("sample_weight"), command)
     for line in () if command.quiet else changes:
         report("note", line)
     labels_of = dict(zip(labels, cells, strict=True))
@@ -285,16 +286,16 @@ def _weights(table: LabelledTable, command: Command) -> tuple[LabelledTable, dic
     return LabelledTable(values, names), {"sample_weight": weights, "weights": how}
 
 
-def _changes(table: LabelledTable, weights: Floats | None, drop: Sequence[str], command: Command) -> list[str]:
+def _changes(table: LabelledTable, weights: Floats | None, command: Command) -> list[str]:
     """Return a line about every change to the table."""
-    lines = [f"left out: {', '.join(drop)}"] if drop else []
+    lines = [f"left out: {', '.join(command.drop)}"] if command.drop else []
     if weights is not None and not weights.all():
         lines.append(f"rows without weight are left out: {np.count_nonzero(weights == 0.0)} of {weights.size}")
     lines += [f"dates as days since 1970: {', '.join(command.dates)}"] if command.dates else []
     gaps = table.gaps
-    rows = np.count_nonzero(gaps.any(axis=1))
+    rows, n_gaps = np.count_nonzero(gaps.any(axis=1)), int(np.count_nonzero(gaps))
     if rows and command.missing != "error":
-        lines.append(f"{DONE_ABOUT_GAPS[command.missing]}: {np.count_nonzero(gaps)} gaps in {rows} of {len(gaps)} rows")
+        lines.append(f"{DONE_ABOUT_GAPS[command.missing]}: {counted(n_gaps, 'gap')} in {rows} of {len(gaps)} rows")
     return lines
 
 

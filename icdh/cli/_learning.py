@@ -49,8 +49,7 @@ def estimator_of(command: Learning, rows: Input) -> Learned:
 def learned(command: Learning, rows: Input) -> Learned:
     """Fit the estimator that a command describes, show how far it is, and return it."""
     estimator = estimator_of(command, rows)
-    what = "moves" if isinstance(estimator, HNMSearch) else "steps"
-    with watched(command, what) as callback, answered(callback):
+    with watched(command, "steps") as callback, answered(callback):
         estimator.set_params(callback=callback).fit(rows.table, **rows.relations)
     return estimator.set_params(callback=None)
 

@@ -230,9 +230,9 @@ class Command:
     @classmethod
     def groups(cls) -> Iterator[tuple[str, list[Field[Any]]]]:
         """Yield the title and the options of every group, those without a title first."""
-        groups = {part: fields(part) for part in cls._parts()}
-        of_groups = {option.name for options in groups.values() for option in options}
-        yield "", [option for option in filter(_is_option, fields(cls)) if option.name not in of_groups]
+        of_class = {option.name: option for option in fields(cls)}
+        groups = {part: [of_class.pop(option.name) for option in fields(part)] for part in cls._parts()}
+        yield "", list(filter(_is_option, of_class.values()))
         for part, options in groups.items():
             yield part.title, _as_inherited(part, options)
 
@@ -412,7 +412,7 @@ def group(text: str) -> list[str]:
 def _tiers(text: str) -> list[list[str]]:
     """Return groups that semicolons separate, as `names_in` reads them."""
     groups = names_in(text.split(";"))
-    if not all(group and all(group) for group in groups):
+    if len(groups) < 2 or not all(group and all(group) for group in groups):
         raise argparse.ArgumentTypeError(f"tiers are given as 'A B; C'; got {text!r}")
     return groups
 

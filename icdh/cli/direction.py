@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from icdh._utils.arrays import Floats, Mask
-from icdh._utils.labels import aligned, counted, printable
+from icdh._utils.labels import aligned, counted, listed, printable
 from icdh.cli import _options as options
 from icdh.cli._input import read_input
 from icdh.cli._learning import knowledge_of
 from icdh.cli._messages import INTERRUPTED, report, watched
+from icdh.exceptions import WarningList, collected_warnings
 
 if TYPE_CHECKING:
     from icdh.pairs import CausalDirection
@@ -27,6 +28,15 @@ def _compare(command: "Direction", values: Floats, names: tuple[str, str], forbi
     x, y = values.T
     below, seed = command.abstain_below, command.seed
     return causal_direction(x, y, names=names, knowledge=knowledge, abstain_below=below, random_state=seed)
+
+
+def _in_short(warnings: WarningList) -> list[str]:
+    """Return the warnings about pairs, in one line what was said of several columns."""
+    columns: dict[str, dict[str, str]] = {}
+    for message, _ in warnings:
+        meaning = message.rpartition(": ")[2]
+        columns.setdefault(meaning, {})[message.partition(" has ")[0]] = message
+    return [f"{listed(of)}: {meaning}" if len(of) > 1 else next(iter(of.values())) for meaning, of in columns.items()]
 
 
 def _row(result: "CausalDirection", x: str, y: str) -> tuple[str, str, str, str]:
@@ -59,8 +69,9 @@ class Direction(options.Format, options.Columns, options.KnowledgeOptions, optio
             raise ValueError(f"a direction needs two variables; {self.data} has {', '.join(table.names)}")
         forbidden = knowledge_of(self).rules(table.names, strict=not self.columns).forbidden
         rows, interrupted = [("pair", "verdict", "nats", "confidence")], False
+        said: WarningList = []
         try:
-            with watched(self, "pairs", len(pairs)) as callback:
+            with watched(self, "pairs", len(pairs)) as callback, collected_warnings() as said:
                 for pair in pairs:
                     callback()
                     names = table.names[pair[0]], table.names[pair[1]]
@@ -68,6 +79,8 @@ class Direction(options.Format, options.Columns, options.KnowledgeOptions, optio
                     rows.append(_row(result, *map(printable, names)))
         except KeyboardInterrupt:
             interrupted = True
+        for line in _in_short(said):
+            report("warning", line)
         if len(rows) > 1:
             print(*aligned(rows, "<<>"), sep="\n")
         if interrupted:

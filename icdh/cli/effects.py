@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from icdh._model.structural import StructuralModel
 from icdh._table.relations import Groups
 from icdh._table.table import Table
-from icdh._utils.labels import aligned, printable, variable_index
+from icdh._utils.checks import LEVEL
+from icdh._utils.labels import aligned, printable, short, variable_index
 from icdh.cli import _options as options
 from icdh.cli._input import Input, cell_of, is_model, loaded, read_input
 from icdh.cli._learning import knowledge_of, learned
@@ -35,8 +36,6 @@ def _check(command: "Effects") -> None:
         raise ValueError("--values, --plot and --report are about one pair; name its --cause and --effect")
     if command.frequency and command.cause is not None and not command.values:
         raise ValueError("--frequency is for the list of all pairs; an answer about one takes --weights as they are")
-    if command.cause is not None and command.missing == "impute":
-        raise ValueError("--missing impute is not for effects of a pair; say --missing drop")
     needs_rows = command.report or (command.plot and not command.values)
     if needs_rows and (command.values or is_model(command.data)):
         raise ValueError("--report and --plot of an answer need its table: icdh effects MODEL.icdh TABLE --cause ...")
@@ -158,11 +157,11 @@ def _supported(row: dict[str, Any]) -> str:
     from icdh._effect.result import Interval
 
     reach = 2.0 * row["error"]
-    return str(Interval(row["change"], row["change"] - reach, row["change"] + reach)).partition(" ")[0]
+    return Interval(row["change"], row["change"] - reach, row["change"] + reach).rounded(row["change"])
 
 
 def _text(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else printable(str(value))
+    return short(value) if isinstance(value, float) else printable(str(value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +184,7 @@ class Question:
         "A,B", "from and to what the cause is set, as the table has them: 0,1 or no,yes"
     )
     target: str = options.choice(("all", "treated", "untreated"), "the rows the answer is about", "all")
-    level: float = options.text("P", "probability of the interval", 0.95, type=float)
+    level: float = options.option(0.95, "probability of the interval", **options.reader_of(LEVEL))
     values: Sequence[str] = options.several("X", "the curve of the effect at these values, by the graph")
     model: str | None = options.read(
         "a fitted model whose graph is used, also given before the table; else one is fitted"
@@ -218,10 +217,7 @@ class Effects(Question, Output, options.Learning):
         *(*options.USUAL_KNOWLEDGE, "plot", "report", "json"),
     )
 
-    @property
-    def other_ways_with_gaps(self) -> list[str]:
-        """As of every command; the rows of a pair must be complete."""
-        return [] if self.cause and not self.values else super().other_ways_with_gaps
+    missing: str = options.about_gaps(("error", "drop"))
 
     def run(self) -> None:
         """Read the table or the model, answer, draw and print."""

@@ -178,5 +178,5 @@ class Fit(UncertaintyOptions, Output, Learning):
                 print("", ensemble.summary(), sep="\n")
             if truth is not None:
                 print(_comparison_line(model.adjacency_matrix_, truth))
-        complete &= succeeds(write_page, self.report, self, fitted, rows, [*notes, *target_lines(model)])
+        complete &= succeeds(write_page, self.report, self, fitted, rows, [*notes, *target_lines(model)], ensemble)
         return _exit_code(model, failure) or (0 if complete else BAD_INPUT)

@@ -5,12 +5,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from icdh._model.structural import StructuralModel
 from icdh.cli import _options as options
 from icdh.cli._input import Input, check_files, loaded, read_input, succeeds
 from icdh.cli._messages import BAD_INPUT, with_warnings
 from icdh.exceptions import import_extra
+
+if TYPE_CHECKING:
+    from icdh.uncertainty.ensemble import GraphEnsemble
 
 NOT_CHECKED = (
     "these rows have weights: residuals were not checked, and the table of columns counts every row once, without them"
@@ -24,7 +28,12 @@ def check_page_path(path: str) -> None:
 
 
 def write_page(
-    path: str, command: options.Command, model: StructuralModel, rows: Input, notes: Sequence[str] = ()
+    path: str,
+    command: options.Command,
+    model: StructuralModel,
+    rows: Input,
+    notes: Sequence[str] = (),
+    ensemble: "GraphEnsemble | None" = None,
 ) -> None:
     """Write the page of a model, checked on the rows without gaps."""
     from icdh.diagnostics.check import check
@@ -33,6 +42,7 @@ def write_page(
     model.report(
         path,
         complete.table,
+        ensemble=ensemble,
         check=None if unchecked else check(model, complete.table, **complete.relations),
         notes=[*notes, *unchecked, *rows.changes],
         command=shlex.join(["icdh", *sys.argv[1:]]),

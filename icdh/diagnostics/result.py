@@ -260,7 +260,7 @@ def edge_columns(edges: Sequence[EdgeCheck], unit: str) -> list[Column]:
     unit : {"nats", "weight"}
         The unit of their strengths.
     """
-    strengths = [_nats(edge.strength, edge.known) if unit == "nats" else f"{edge.strength:.3f}" for edge in edges]
+    strengths = [_nats(edge.strength) if unit == "nats" else f"{edge.strength:.3f}" for edge in edges]
     turned = ["given" if edge.known else _nats(edge.direction_loss) * (not edge.weak) for edge in edges]
     hidden = [_nats(edge.hidden_loss) * (not edge.weak) for edge in edges]
     probabilities = ["" if edge.probability is None else f"{edge.probability:.2f}" for edge in edges]
@@ -323,13 +323,9 @@ def survival(edges: Sequence[EdgeCheck]) -> str:
     return f"{survivors} of {counted(len(edges), 'arrow')} would survive a hidden common cause{fail}{rest}"
 
 
-def _nats(value: float | None, known: bool = False) -> str:
-    """Return nats as text, "given" where knowledge alone stands behind an arrow, nothing where they are not known."""
-    if value is None:
-        return ""
-    if known and 0.0 < value <= np.finfo(float).tiny:
-        return "given"
-    return f"{max(value, 0.0) if value >= ZERO else value:.1f}"
+def _nats(value: float | None) -> str:
+    """Return nats as text, nothing where they are not known."""
+    return "" if value is None else f"{max(value, 0.0) if value >= ZERO else value:.1f}"
 
 
 HEAD = (

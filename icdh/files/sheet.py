@@ -113,6 +113,7 @@ class Options(NamedTuple):
     categorical: Collection[str] | None = None
     missing_values: Declared = None
     labels: Sequence[str] = ()
+    mentioned: Sequence[str] = ()  # columns that must be there
 
     def check(self) -> None:
         """Raise ValueError if an argument about the format has a value that it must not have."""

@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from icdh._table.missing_codes import Declared, codes_of
 from icdh._table.table import gaps_message
+from icdh._table.ties import FEW_VALUES
 from icdh._utils.arrays import Mask
 from icdh._utils.atomic import write_text
 from icdh._utils.labels import default_names, did_you_mean, listed
@@ -233,6 +234,7 @@ def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Colu
 
     if isinstance(options.missing_values, Mapping):
         places(str(column) for column in options.missing_values if column is not None)
+    places(options.mentioned)
     drop, dates, of_labels = places(options.drop), places(options.dates), places(options.labels)
     if options.columns is None and sheet.row_labels and 0 not in drop:
         what = "the first column of %s %s: its cells are taken for labels of the rows"
@@ -306,7 +308,7 @@ def _values(columns: Sequence[Column], lines: Sequence[int] | None, named: bool,
             row = column.row_of(refusal.cell)
             is_kept = refusal.option != "drop" and any(map(column.is_gap, column.counts))
             refusals.gaps |= refusal.option == "missing_values" or is_kept
-            if refusal.option in ("drop", "categorical") and 2 * len(column.counts) <= column.n_rows:
+            if refusal.option in ("drop", "categorical") and FEW_VALUES <= len(column.counts) <= column.n_rows / 2:
                 refusals.units.append(column.key)
             line = "" if row is None or lines is None else f"line {lines[row]}, "
             header = "" if named or row != 0 else f", or pass {option('header', True)} if the line holds names"

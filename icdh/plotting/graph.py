@@ -152,7 +152,7 @@ def _write(ax: "Axes", at: Sequence[float] | Floats, text: str, scale: float, **
 def _widths(strengths: Sequence[float], unit: str) -> list[EdgeStyle]:
     """Return the lines of the weakest and of the strongest arrow, for a legend."""
     ends = sorted({min(strengths), max(strengths)}) if strengths else []
-    words = [f"{short(end)} nats" if unit == "nats" else f"{unit} {short(end)}" for end in ends]
+    words = [f"width: {short(end)} nats" if unit == "nats" else f"width: {unit} {short(end)}" for end in ends]
     widths = [edge_width(end, ends[-1]) for end in ends]
     return [EdgeStyle(LOOK.soft, width=width, meaning=word) for width, word in zip(widths, words, strict=True)]
 

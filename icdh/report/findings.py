@@ -32,6 +32,7 @@ from icdh.diagnostics.result import (
 from icdh.plotting.effect import FEW_VALUES, plot_curve
 from icdh.plotting.graph import plot_model
 from icdh.report.pictures import svg_of
+from icdh.uncertainty.ensemble import GraphEnsemble
 
 MOST_CURVES = 60
 EFFECTS = (
@@ -48,12 +49,15 @@ def findings(
     model: StructuralModel,
     X: object = None,
     *,
+    ensemble: GraphEnsemble | None = None,
     check: ModelCheck | None = None,
     notes: Sequence[str] = (),
     command: str = "",
     title: str = "",
 ) -> dict[str, object]:
     """Return the facts of a report; arguments as in `icdh.StructuralModel.report`."""
+    if ensemble is not None:
+        model = model.with_edge_probability(ensemble.edge_probability)
     names = [str(name) for name in model.names]
     table = None if X is None else model.columns.as_table(X)
     rows = drawn(model, 1000, np.random.default_rng(0)).scaled if X is None else model.scaled(X)
@@ -77,6 +81,8 @@ def findings(
         "figures": [column.heading for column in columns],
         "legend": legend(records, weight_unit(model)),
         "unweighed": unweighed(records, weight_unit(model)),
+        "widths": "stronger" if model.edge_evidence.probability is None else "more probable",
+        "beliefs": [] if ensemble is None else ensemble.edges(0.05),
         "n_curves": min(len(edges), MOST_CURVES),
         "check": None if check is None else check.to_dict(),
         "effects": [effect._asdict() for effect in model.effects()[:40]],

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from icdh._table.experiments import Interventions, actions_of, carry_out
+from icdh._table.experiments import actions_of, carry_out
 from icdh._table.table import Table
 from icdh._table.transforms import explained_variance
 from icdh._utils.arrays import Floats, Integers, RandomState
@@ -36,8 +36,8 @@ from icdh.exceptions import ArgumentValueError
 from icdh.graphs import causal_order, check_graph
 from icdh.simulate.mechanisms import DISTRIBUTIONS, MECHANISMS, NOISES, SHARED_LAYER, MomentsFunction, draw_moments
 
-__all__ = ["GRAPHS", "Report", "SimulatedData", "SimulatedExperiments", "bipartite", "erdos_renyi", "r2_sortability"]
-__all__ += ["relabel", "scale_free", "simulate_experiments", "simulate_sem", "varsortability"]
+__all__ = ["GRAPHS", "Report", "SimulatedData", "erdos_renyi", "r2_sortability", "relabel", "scale_free"]
+__all__ += ["simulate_sem", "varsortability"]
 
 
 def erdos_renyi(n_variables: int, edges_per_variable: float, random_state: RandomState = None) -> Integers:
@@ -71,47 +71,23 @@ def erdos_renyi(n_variables: int, edges_per_variable: float, random_state: Rando
     ((10, 10), True)
     """
     causes, effects = np.triu_indices(_n_variables(n_variables), k=1)
-    return _draw_edges(n_variables, edges_per_variable, causes, effects, np.random.default_rng(random_state))
-
-
-def bipartite(
-    n_variables: int, edges_per_variable: float, random_state: RandomState = None, *, share_of_causes: float = 0.2
-) -> Integers:
-    """Draw a DAG with exactly k N edges, each from one of the variables that are causes to one of the others.
-
-    Parameters
-    ----------
-    n_variables : int
-        N.
-    edges_per_variable : float
-        k; k N must be a whole number of at most the number of causes times the number of effects.
-    random_state : int, Generator or None
-        Seed.
-    share_of_causes : float
-        Share of the N variables that are causes, rounded down, but at least one variable.
-
-    Returns
-    -------
-    ndarray, shape (N, N)
-        The adjacency matrix.
-
-    Raises
-    ------
-    ValueError
-        If no such graph has k N edges, or the share is not between 0 and 1.
-
-    Examples
-    --------
-    >>> from icdh.graphs import is_dag
-    >>> from icdh.simulate import bipartite
-    >>> graph = bipartite(10, 1, random_state=0)
-    >>> graph.shape, is_dag(graph)
-    ((10, 10), True)
-    """
-    Number(0, high=1).check("share_of_causes", share_of_causes)
-    n_causes = max(1, int(share_of_causes * _n_variables(n_variables)))
-    causes, effects = np.divmod(np.arange(n_causes * (n_variables - n_causes)), max(1, n_variables - n_causes))
-    return _draw_edges(n_variables, edges_per_variable, causes, effects + n_causes, np.random.default_rng(random_state))
+    rng = np.random.default_rng(random_state)
+    Number(0).check("edges_per_variable", edges_per_variable)
+    n_edges = round(edges_per_variable * n_variables)
+    if abs(n_edges - edges_per_variable * n_variables) > 1e-9 * n_variables:
+        raise ValueError(
+            f"edges_per_variable={edges_per_variable} gives {edges_per_variable * n_variables} edges among "
+            f"{n_variables} variables; choose a value that gives a whole number"
+        )
+    if n_edges > len(causes):
+        raise ValueError(
+            f"edges_per_variable={edges_per_variable} asks for {n_edges} edges, but a graph of {n_variables} variables "
+            f"has at most {len(causes)}; lower it"
+        )
+    drawn = rng.choice(len(causes), size=n_edges, replace=False)
+    graph = np.zeros((n_variables, n_variables), dtype=np.int64)
+    graph[causes[drawn], effects[drawn]] = 1
+    return relabel(graph, rng)
 
 
 def scale_free(n_variables: int, edges_per_variable: float, random_state: RandomState = None) -> Integers:
@@ -197,34 +173,12 @@ def relabel(graph: ArrayLike, random_state: RandomState = None) -> NDArray[Any]:
     return weights[np.ix_(order, order)]
 
 
-GRAPHS = {"erdos-renyi": erdos_renyi, "scale-free": scale_free, "bipartite": bipartite}
+GRAPHS = {"erdos-renyi": erdos_renyi, "scale-free": scale_free}
 
 
 def _n_variables(n_variables: int) -> int:
     Number(1, integer=True).check("n_variables", n_variables)
     return n_variables
-
-
-def _draw_edges(
-    n_variables: int, edges_per_variable: float, causes: Integers, effects: Integers, rng: np.random.Generator
-) -> Integers:
-    """Draw k N of the possible edges, then relabel the variables."""
-    Number(0).check("edges_per_variable", edges_per_variable)
-    n_edges = round(edges_per_variable * n_variables)
-    if abs(n_edges - edges_per_variable * n_variables) > 1e-9 * n_variables:
-        raise ValueError(
-            f"edges_per_variable={edges_per_variable} gives {edges_per_variable * n_variables} edges among "
-            f"{n_variables} variables; choose a value that gives a whole number"
-        )
-    if n_edges > len(causes):
-        raise ValueError(
-            f"edges_per_variable={edges_per_variable} asks for {n_edges} edges, but such a graph of {n_variables} "
-            f"variables has at most {len(causes)}; lower it"
-        )
-    drawn = rng.choice(len(causes), size=n_edges, replace=False)
-    graph = np.zeros((n_variables, n_variables), dtype=np.int64)
-    graph[causes[drawn], effects[drawn]] = 1
-    return relabel(graph, rng)
 
 
 def varsortability(X: object, graph: object) -> float:
@@ -585,66 +539,3 @@ def _in_new_units(
 ) -> tuple[Floats, Floats]:
     mean, std = function(causes * scales + centres)
     return (mean - location) / scale, std / scale
-
-
-class SimulatedExperiments(NamedTuple):
-    """A table drawn under several conditions.
-
-    Attributes
-    ----------
-    X : ndarray, shape (M, N)
-        Observations, condition by condition.
-    interventions : Interventions
-        The condition of every row and the variables that each acts on, as the estimators' ``fit`` takes them.
-    """
-
-    X: Floats
-    interventions: Interventions
-
-
-def simulate_experiments(
-    data: SimulatedData,
-    do: Mapping[Hashable, Mapping[Hashable, object]],
-    n_observations: int = 200,
-    *,
-    random_state: RandomState = None,
-) -> SimulatedExperiments:
-    """Draw observations from true equations under several conditions.
-
-    Parameters
-    ----------
-    data : SimulatedData
-        What `simulate_sem` drew; its equations are used, its observations are not.
-    do : mapping
-        From the label of each condition to what is done to which variables, as `SimulatedData.sample` takes it; an
-        empty mapping leaves all alone.
-    n_observations : int
-        Rows of each condition.
-    random_state : int, SeedSequence, Generator or None
-        The only source of randomness.
-
-    Returns
-    -------
-    SimulatedExperiments
-        The table, and what was done.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not what it should be.
-
-    Examples
-    --------
-    >>> from icdh import HNMSearch, simulate
-    >>> data = simulate.simulate_sem(simulate.erdos_renyi(4, 1, random_state=0), random_state=0)
-    >>> table = simulate.simulate_experiments(data, {"none": {}, "set x1": {"x1": 2.0}}, random_state=0)
-    >>> model = HNMSearch().fit(table.X, interventions=table.interventions)
-    """
-    Number(1, integer=True).check("n_observations", n_observations)
-    if not isinstance(do, Mapping) or not do:
-        raise TypeError(f"do must map every condition to what is done, as in {{'none': {{}}}}; got {do!r}")
-    rng = random_generator(random_state)
-    X = np.concatenate([data.sample(n_observations, rng, do=actions) for actions in do.values()])
-    conditions = [condition for condition in do for _ in range(n_observations)]
-    targets = {condition: list(actions) for condition, actions in do.items()}
-    return SimulatedExperiments(X, Interventions(conditions, targets))

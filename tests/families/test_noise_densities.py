@@ -79,3 +79,10 @@ def test_no_distribution_stands_for_another():
         noise_gain([residuals], "laplace", None)
     with pytest.raises(ValueError, match="laplace"):
         fit_noise(residuals, "laplace", None)
+
+
+@pytest.mark.parametrize("degrees", [2.1, 30.0, 1e9])
+def test_places_next_to_zero_and_one_have_finite_quantiles(degrees):
+    ends = Student(degrees, 1.0).quantile(np.array([0.0, 1e-300, 1.0]))
+    assert np.isfinite(ends).all()
+    assert ends[0] <= ends[1] < 0.0 < ends[2]

@@ -513,11 +513,11 @@ def test_columns_of_which_nothing_is_known_are_left_out(fit, found):
     assert result.unweighed(likely, "nats") == result.unweighed(saved.edges, "weight") == ""
 
 
-def test_only_knowledge_gives_an_arrow():
-    """The arrows of a search that was stopped may be worth nothing, too."""
+def test_an_arrow_that_is_worth_nothing_has_no_nats():
+    """Knowledge may require it; the search may have been stopped."""
     least = np.finfo(float).tiny
     own = edge(strength=least, known=True), edge(strength=least, known=False)
-    assert result.edge_columns(own, "nats")[2].cells == ["given", "0.0"]
+    assert result.edge_columns(own, "nats")[2].cells == ["0.0", "0.0"]
 
 
 def test_names_are_escaped(fit):

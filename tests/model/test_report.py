@@ -23,6 +23,7 @@ from icdh.files import LabelledTable, write_table
 from icdh.plotting.effect import plot_curve
 from icdh.plotting.style import LOOK
 from icdh.report import findings
+from icdh.uncertainty import GraphEnsemble
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 EVIL = ['<script>alert("a")</script>', "b' onload='x", "c & {{ 7 * 7 }}"]
@@ -83,8 +84,9 @@ def model(table):
 
 @pytest.fixture(scope="module")
 def text(model, table, tmp_path_factory):
-    probability = np.where(model.adjacency_matrix_ != 0, 0.75, 0.1)
-    return written(tmp_path_factory.mktemp("report"), model, table, edge_probability=probability, **SAID)
+    found = model.adjacency_matrix_ != 0
+    ensemble = GraphEnsemble(EVIL, np.array([found, found & False]), np.array([0.75, 0.25]))
+    return written(tmp_path_factory.mktemp("report"), model, table, ensemble=ensemble, **SAID)
 
 
 @pytest.fixture(scope="module")
@@ -139,8 +141,21 @@ def test_without_the_table_the_page_says_so(model, tmp_path):
 
 
 def test_a_loaded_model_reports_the_same_and_its_probabilities(model, table, text, tmp_path):
-    model.save(tmp_path / "m.icdh", edge_probability=np.where(model.adjacency_matrix_ != 0, 0.75, 0.1))
-    assert written(tmp_path, icdh.load(tmp_path / "m.icdh"), table, **SAID) == text
+    """But for those of paths, which only graphs know."""
+    model.save(tmp_path / "m.icdh", edge_probability=0.75 * (model.adjacency_matrix_ != 0))
+    of_graphs = r'<a href="#probabilities">Probabilities</a>|<h2 id="probabilities">.*(?=<h2 id="effects">)'
+    without = re.sub(of_graphs, "", text, flags=re.DOTALL)
+    assert len(without) < len(text)
+    assert written(tmp_path, icdh.load(tmp_path / "m.icdh"), table, **SAID).split() == without.split()
+
+
+def test_the_page_of_a_posterior_has_its_table_and_says_what_widths_are(page, model, text):
+    edges = model.model_.edge_list()
+    assert "The wider the arrow, the more probable." in page.text
+    table = text.partition('id="beliefs"')[2].partition("</table>")[0]
+    assert table.count("<tr>") == 1 + len(edges)
+    assert table.count('<td class="n">0.75</td>') == 2 * len(edges)
+    assert "width: probability 0.75" in page.text
 
 
 def test_a_graph_without_edges_has_a_page(tmp_path):
@@ -265,8 +280,9 @@ def test_a_curve_has_its_spread_around_it_and_few_values_have_bars():
 
 
 def test_bad_requests_are_refused(model, table, tmp_path, monkeypatch):
+    other = GraphEnsemble(["a"], np.zeros((1, 1, 1), dtype=bool), np.ones(1))
     for folder, about, options, error, said in (
-        ("", (), {"edge_probability": np.zeros((2, 2))}, ValueError, r"edge_probability must have shape \(3, 3\)"),
+        ("", (), {"ensemble": other}, ValueError, "must have shape"),
         ("", (table.iloc[:, :2],), {}, ValueError, "features"),
         ("absent", (), {}, OSError, "no folder"),
     ):

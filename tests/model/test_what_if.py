@@ -369,3 +369,11 @@ def test_numbers_far_from_all_rows_are_said_to_be(graded, tmp_path):
             with pytest.warns(DataWarning, match=r"'x2'(\])? is .*, far from the rows of column 'x2'"):
                 model.sample(5, random_state=0, do=do)
         model.sample(5, random_state=0, do={"x2": Shift(1.0)})
+
+
+def test_whole_numbers_that_are_shifted_by_one_stay_whole():
+    rng = np.random.default_rng(0)
+    price = np.round(np.exp(rng.normal(11.0, 0.4, size=300)), -1)
+    model = HNMSearch(n_restarts=1).fit(np.column_stack([price, np.round(price * np.exp(rng.normal(size=300)))]))
+    shifted = np.asarray(model.sample(200, random_state=0, do={"x0": Shift(10_001.0)}))
+    assert not (shifted % 1.0).any()

@@ -178,17 +178,15 @@ def test_the_reference_may_be_named():
     assert given.contexts == given.of_rows([2, 1, 0]).contexts[::-1] == ["a", "b"]
 
 
-def test_simulated_experiments():
+def test_rows_of_a_simulation_are_left_alone_where_nobody_set_them():
     data = simulate.simulate_sem(simulate.erdos_renyi(4, 1, random_state=0), 100, random_state=0)
     done = {"none": {}, "set": {"x1": 2.0, 3: -1.0}, "shift": {"x0": Shift(5.0)}}
-    table = simulate.simulate_experiments(data, done, 50, random_state=1)
-    assert table.X.shape == (150, 4)
-    assert_array_equal(table.X[50:100, [1, 3]], [[2.0, -1.0]] * 50)
+    X = np.concatenate([data.sample(50, 1, do=actions) for actions in done.values()])
+    assert_array_equal(X[50:100, [1, 3]], [[2.0, -1.0]] * 50)
     expected = np.ones((4, 150), dtype=bool)
     expected[[1, 3], 50:100] = expected[0, 100:] = False
-    assert_array_equal(Design.of(table.interventions, Table.of(table.X)).left_alone, expected)
-    with pytest.raises(TypeError, match="every condition"):
-        simulate.simulate_experiments(data, {})
+    given = Interventions(np.repeat(list(done), 50), {condition: list(actions) for condition, actions in done.items()})
+    assert_array_equal(Design.of(given, Table.of(X)).left_alone, expected)
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)

@@ -204,7 +204,7 @@ LOST_INTERRUPT = """
 import signal, sys, time
 from icdh import cli
 from icdh.__main__ import main
-from icdh.cli import warmup
+from icdh.cli import explain
 class Dying:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
@@ -216,15 +216,15 @@ if sys.argv[1] == "inside":
 elif sys.argv[1] == "before":
     cli.run = lambda args: signal.raise_signal(signal.SIGINT)
 elif sys.argv[1] == "inside exec":
-    warmup.Warmup.run = lambda command: exec("raise KeyboardInterrupt")
+    explain.Explain.run = lambda command: exec("raise KeyboardInterrupt")
 else:
     def fail(command):
         try:
             raise KeyboardInterrupt
         finally:
             raise RuntimeError("half closed")
-    warmup.Warmup.run = fail
-sys.argv[:] = ["icdh", "warmup"]
+    explain.Explain.run = fail
+sys.argv[:] = ["icdh", "explain"]
 sys.exit(main())
 """
 

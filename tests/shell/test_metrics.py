@@ -16,8 +16,8 @@ from icdh.exceptions import MissingExtraError
 CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
 EMPTY = np.zeros((3, 3))
 UNDIRECTED = CHAIN + CHAIN.T
-DISTANCES = (metrics.shd, metrics.edge_differences, metrics.minimum_shd, metrics.au_shdc, metrics.sid)
-RATES = (metrics.edge_scores, metrics.skeleton_scores, metrics.average_precision, metrics.truncated_auprc)
+DISTANCES = (metrics.shd, metrics.edge_differences, metrics.sid)
+RATES = (metrics.edge_scores, metrics.skeleton_scores, metrics.average_precision)
 NEED_EDGES = (*RATES, metrics.evaluate)
 
 
@@ -58,12 +58,11 @@ def test_sid_agrees_with_its_definition():
     assert len(set(distances)) > 20
 
 
-def test_rates_agree_with_scikit_learn_and_the_published_procedure():
+def test_rates_agree_with_scikit_learn():
     for weights, truth in weighted_pairs(220):
         possible = ~np.eye(len(truth), dtype=bool)
         expected = average_precision_score(truth[possible], np.abs(weights[possible]))
         assert metrics.average_precision(weights, truth) == pytest.approx(expected, rel=1e-12)
-        assert metrics.truncated_auprc(weights, truth) == pytest.approx(naive.published_auprc(weights, truth))
         learned = weights.ravel() != 0
         expected = precision_recall_fscore_support(truth.ravel(), learned, average="binary", zero_division=1.0)
         scores = metrics.edge_scores(weights, truth)
@@ -93,7 +92,7 @@ def test_skeleton_by_hand():
     assert metrics.edge_scores(estimate, CHAIN) == (0, 0, 0, 1, 0)
     assert metrics.skeleton_scores(estimate, CHAIN) == (0.5, 0.5, 0.5, 0.5, 0.5)
     assert metrics.skeleton_scores(UNDIRECTED, CHAIN) == (1, 1, 1, 0, 1)
-    assert metrics.sid([[0]], [[0]]) == metrics.shd([[0]], [[0]]) == metrics.minimum_shd([[0]], [[0]]) == 0
+    assert metrics.sid([[0]], [[0]]) == metrics.shd([[0]], [[0]]) == 0
 
 
 def test_undirected_edges_strictly_and_favourably():
@@ -108,25 +107,6 @@ def test_undirected_edges_strictly_and_favourably():
     assert metrics.edge_differences(extra, CHAIN, undirected="favourable") == (1, 2, 0)
 
 
-def test_the_curve_is_the_distance_at_every_threshold_and_its_minimum_the_best_of_all():
-    for weights, truth in weighted_pairs(60, seed=3):
-        thresholds = [0.0, *np.unique(np.abs(weights)[weights != 0]), 1e9]
-        expected = [metrics.shd(np.where(np.abs(weights) >= t, weights, 0), truth) for t in thresholds]
-        np.testing.assert_array_equal(metrics.shd_curve(weights, truth, thresholds), expected)
-        assert metrics.minimum_shd(weights, truth) == min(expected)
-    assert metrics.minimum_shd(EMPTY, CHAIN) == 2
-    assert metrics.minimum_shd(CHAIN.T * 0.7, EMPTY) == 0
-
-
-def test_au_shdc_is_a_left_riemann_sum():
-    weights = CHAIN * 0.4
-    # the distance is 0 up to 0.4 and 2 above: of the left ends 0.2, 0.3, 0.4, 0.5 only the last counts
-    assert metrics.au_shdc(weights, CHAIN, low=0.2, high=0.6, n_steps=4) == pytest.approx(2 * 0.1)
-    curve = metrics.shd_curve(weights, CHAIN, np.linspace(0.2, 0.75, 1000))
-    assert metrics.au_shdc(weights, CHAIN) == pytest.approx((curve.sum() - curve[-1]) * 0.55 / 999)
-    assert metrics.au_shdc(EMPTY, CHAIN) == pytest.approx(2 * 0.55)
-
-
 def test_precision_recall_curve_by_hand():
     weights = np.array([[0, -0.9, 0.5], [0, 0, 0.5], [0.2, 0, 0]])
     curve = metrics.precision_recall_curve(weights, CHAIN)
@@ -134,7 +114,6 @@ def test_precision_recall_curve_by_hand():
     np.testing.assert_allclose(curve.precision, [1, 2 / 3, 2 / 4, 2 / 6])
     np.testing.assert_allclose(curve.recall, [0.5, 1, 1, 1])
     assert metrics.average_precision(weights, CHAIN) == pytest.approx(0.5 + 0.5 * 2 / 3)
-    assert metrics.truncated_auprc(weights, CHAIN) == pytest.approx(0.5 * (1 + 2 / 3) / 2)
 
 
 @pytest.mark.slow
@@ -164,8 +143,7 @@ def test_evaluate_holds_what_the_single_functions_return():
         "sid": metrics.sid(graph, truth),
         "f1": metrics.edge_scores(graph, truth).f1,
         "skeleton_fdr": metrics.skeleton_scores(graph, truth).fdr,
-        **{name: getattr(metrics, name)(weights, truth) for name in ("minimum_shd", "au_shdc", "average_precision")},
-        "truncated_auprc": metrics.truncated_auprc(weights, truth),
+        "average_precision": metrics.average_precision(weights, truth),
     }
     assert {name: found[name] for name in expected} == expected
     assert found["shd"] == metrics.shd(graph, truth)
@@ -220,15 +198,6 @@ CYCLE = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
 @cases(
     ("call", "message"),
-    (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.5, 0.2]), "increase"),
-    (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, 0.2]), "increase"),
-    (lambda: metrics.shd_curve(CHAIN, CHAIN, [-0.2, 0.2]), "not negative"),
-    (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, np.nan]), "finite"),
-    (lambda: metrics.shd_curve(CHAIN, CHAIN, [0.2, np.inf]), "finite"),
-    (lambda: metrics.shd_curve(CHAIN, CHAIN, []), "at least one"),
-    (lambda: metrics.au_shdc(CHAIN, CHAIN, low=0.75, high=0.2), "high must be above 0.75"),
-    (lambda: metrics.au_shdc(CHAIN, CHAIN, low=-1), "low must be at least 0"),
-    (lambda: metrics.au_shdc(CHAIN, CHAIN, n_steps=0), "n_steps must be at least 1"),
     (lambda: metrics.shd(CHAIN, CHAIN, undirected="kindly"), "'strict', 'favourable'"),
     (lambda: metrics.evaluate(CHAIN, CHAIN, threshold=-1), "threshold must be at least 0"),
     # Cycles never reach gadjid, and a truth without edges has no rates.

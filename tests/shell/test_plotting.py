@@ -102,7 +102,7 @@ def test_names_keep_their_size_and_are_broken_into_lines():
 def test_a_legend_says_what_widths_and_dashes_mean():
     drawn = Drawn(CHAIN, title="data.csv", unit="nats", styles={(0, 2): DOUBTFUL})
     assert drawn.texts == [*NAMES, "data.csv"]
-    assert drawn.legend == ["0.5 nats", "2 nats", "the data hardly tell the direction"]
+    assert drawn.legend == ["width: 0.5 nats", "width: 2 nats", "the data hardly tell the direction"]
     assert [patch.get_gid() for patch in drawn.dashed] == ["edge 0 2"]
     figure = drawn.axes.figure
     renderer = FigureCanvasAgg(figure).get_renderer()
@@ -132,7 +132,7 @@ def test_given_arrows_are_dotted_and_say_no_strength_where_knowledge_alone_stand
     A[1, 2] = np.finfo(float).tiny
     drawn = Drawn(A, unit="nats", styles={(1, 2): GIVEN})
     assert [patch.get_gid() for patch in drawn.dashed] == ["edge 1 2"]
-    assert drawn.legend == ["0.5 nats", "2 nats", "your knowledge gives the direction"]
+    assert drawn.legend == ["width: 0.5 nats", "width: 2 nats", "your knowledge gives the direction"]
 
 
 def test_of_many_arrows_the_strongest_are_drawn_and_the_others_counted():
@@ -207,7 +207,7 @@ def test_edges_are_right_reversed_extra_or_missing():
 def test_a_comparison_tells_the_kinds_apart_and_counts_them(tmp_path):
     figure = plotting.plot_comparison(CHAIN, TRUTH, NAMES, weight="nats")
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels == ["1 right", "1 reversed", "1 extra", "1 missing", "0.5 nats", "2 nats"]
+    assert labels == ["1 right", "1 reversed", "1 extra", "1 missing", "width: 0.5 nats", "width: 2 nats"]
     lines = figure.legends[0].get_lines()
     assert len({(line.get_color(), str(line.get_linestyle())) for line in lines[:4]}) == 4
     assert lines[4].get_linewidth() < lines[5].get_linewidth()

@@ -106,7 +106,7 @@ def test_commands_are_silent_where_they_are_told_to_be(chain_file, monkeypatch):
     assert stream.getvalue() == ""
     stream.hushed = False
     assert cli.main(command) == 0
-    assert [part in stream.getvalue() for part in ("reading", "moves so far", "\n")] == [True, True, False]
+    assert [part in stream.getvalue() for part in ("reading", "steps so far", "\n")] == [True, True, False]
     assert cli.main([*command, "--verbose"]) == 0
     assert "insert" in stream.getvalue()
 

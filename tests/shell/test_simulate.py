@@ -38,16 +38,6 @@ def test_scale_free_prefers_the_variables_that_have_many_causes():
     assert min(most_causes) > max(simulate.erdos_renyi(100, 2, seed).sum(axis=0).max() for seed in range(10))
 
 
-@pytest.mark.parametrize(("n", "k", "share"), [(10, 1, 0.2), (10, 1.6, 0.2), (10, 2.5, 0.5), (3, 0, 0.0)])
-def test_bipartite_edges_lead_from_causes_to_effects(n, k, share):
-    for seed in range(20):
-        graph = simulate.bipartite(n, k, seed, share_of_causes=share)
-        assert graph.sum() == k * n
-        causes = graph.any(axis=1)
-        assert causes.sum() <= max(1, share * n)
-        assert not graph[:, causes].any()
-
-
 @pytest.mark.parametrize("kind", simulate.GRAPHS)
 def test_column_order_carries_no_information(kind):
     draws = 2000
@@ -308,13 +298,6 @@ def sem(graph=CHAIN, *arguments, **options):
     (lambda: simulate.erdos_renyi(5.0, 1), TypeError, "n_variables must be an integer"),
     (lambda: simulate.scale_free(5, 5), ValueError, "edges_per_variable=5 is impossible"),
     (lambda: simulate.scale_free(5, 1.5), ValueError, "whole number"),
-    (lambda: simulate.bipartite(10, 2), ValueError, "20 edges.*at most 16"),
-    (
-        lambda: simulate.bipartite(10, 1, share_of_causes=1.5),
-        ValueError,
-        "share_of_causes must be at least 0 and at most 1",
-    ),
-    (lambda: simulate.bipartite(10, 1, share_of_causes=1), ValueError, "at most 0"),
     (sem(CHAIN + CHAIN.T), ValueError, "cycle, x0 -> x1 -> x0"),
     (sem(np.eye(3)), ValueError, "from variable 0 to itself"),
     (sem(CHAIN[:2]), ValueError, "square matrix"),
