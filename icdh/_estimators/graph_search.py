@@ -279,9 +279,15 @@ class GraphSearch:
             other_start=lambda graph: self._closed_form_start(scores, graph),
             start_of_noise=lambda graph: self._lingam_start(scores, graph),
         )
-        if found.ended_early or scores.closed_form_gains(found.graph) is not None:  # the orders searched have decided
+        gains = scores.closed_form_gains(found.graph)
+        if found.ended_early or gains is not None and gains is not scores.linear_gains:  # orders of tables have decided
             return found
-        return turn_while_it_gains(Climber(scores, self.table.rules, self.settings.max_parents), found, self._tell)
+
+        def is_decided(graph: Graph, node: int) -> bool:
+            return gains is not None and (not graph[node] or scores.model_of((node, graph[node])) == "linear")
+
+        climber = Climber(scores, self.table.rules, self.settings.max_parents)
+        return turn_while_it_gains(climber, found, self._tell, is_decided)
 
     @property
     def _climb(self) -> Callable[..., SearchResult]:

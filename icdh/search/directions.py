@@ -5,6 +5,7 @@ Independences alone leave open the directions that differ within the Markov equi
 References
 ----------
 Chickering, "A transformational characterization of equivalent Bayesian network structures", UAI 1995.
+Shachter, "Evaluating influence diagrams", Operations Research 34 (1986): the reversal of an arc.
 Tarjan and Yannakakis, "Simple linear-time algorithms to test chordality of graphs", SIAM J. Computing 13 (1984).
 """
 
@@ -144,7 +145,10 @@ def _turned_graphs(
 
 
 def turn_while_it_gains(
-    climber: Climber, found: SearchResult, callback: Callable[[Move], None] | None = None
+    climber: Climber,
+    found: SearchResult,
+    callback: Callable[[Move], None] | None = None,
+    is_decided: Callable[[Graph, int], bool] = lambda graph, node: False,
 ) -> SearchResult:
     """Return the graph of a search after every turned arrow that leads to a better graph, and the moves to it.
 
@@ -156,20 +160,26 @@ def turn_while_it_gains(
         Of a search by these scores.
     callback : callable, optional
         Called with every move; it may raise KeyboardInterrupt to end the search.
+    is_decided : callable
+        Returns whether another search has compared all families of a node of a graph that are like its own. Arrows
+        between two such nodes are left.
     """
     search = Search(climber, callback, found)
 
     def run() -> None:
-        while (better := _better_graph(climber, search.graph)) is not None:
+        while (better := _better_graph(climber, search.graph, is_decided)) is not None:
             search.turn(*better)
 
     return search.result_of(run)
 
 
-def _better_graph(climber: Climber, graph: Graph) -> tuple[tuple[int, int], Graph] | None:
+def _better_graph(
+    climber: Climber, graph: Graph, is_decided: Callable[[Graph, int], bool]
+) -> tuple[tuple[int, int], Graph] | None:
     """Return the first arrow that another graph turns, which is better, and that graph; None if there is none."""
     settled, limits = climber.rules.settled, (-LEAST_TURNED_GAIN, TURNED_MARGIN)
-    edges = [(i, j) for j, parents in enumerate(graph) for i in parents if not settled[i, j]]
+    left = {node for node in range(len(graph)) if is_decided(graph, node)}
+    edges = [(i, j) for j, parents in enumerate(graph) for i in parents if not (settled[i, j] or {i, j} <= left)]
     climber.scores([family for edge in edges for family in changed_families(graph, "reverse", *edge)])  # all at once
     for edge, turned, loss in _turned_graphs(climber, graph, edges, None, limits):
         if loss < -LEAST_TURNED_GAIN:
@@ -189,6 +199,8 @@ def _turned_by_climb(
 ) -> tuple[Graph, float]:
     """Return the graph that is reached from the turned edge, and its loss."""
     turned, required = _turned(climber, graph, edge), climber.rules.required.copy()
+    if -climber.fall(graph, turned) > TURNED_MARGIN:
+        turned = min(turned, _with_all_causes(climber, graph, turned, edge), key=climber.total)
     required[edge[::-1]] = True
     rules = climber.rules._replace(required=required)
     if gains is not None:
@@ -219,6 +231,21 @@ def _turned(climber: Climber, graph: Graph, edge: tuple[int, int]) -> Graph:
     others = sorted(parents[i] - {j} - set(climber.least[i]), key=lambda k: _strength(climber, graph, k, i))
     parents[i] -= set(others[: max(len(parents[i]) - climber.max_parents, 0)])
     return tuple(tuple(sorted(causes)) for causes in parents)
+
+
+def _with_all_causes(climber: Climber, graph: Graph, turned: Graph, edge: tuple[int, int]) -> Graph:
+    """Return the graph with an edge turned in which each end has the causes of both, but for those that it leads to.
+
+    With them the turned edge describes whatever the first graph does. Without them a climb has to win back one by one
+    what the causes of an effect tell together.
+    """
+    lines, forbidden = with_ancestors(turned), climber.rules.forbidden
+    causes = {k for end in edge for k in graph[end]}.difference(edge)
+    parents = list(turned)
+    for end in edge:
+        more = {k for k in causes if not (lines[k] >> end & 1 or forbidden[k, end])}
+        parents[end] = tuple(sorted(more.union(turned[end])))
+    return tuple(parents) if max(len(parents[end]) for end in edge) <= climber.max_parents else turned
 
 
 def _strength(climber: Climber, graph: Graph, cause: int, effect: int) -> float:

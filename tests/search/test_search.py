@@ -314,6 +314,33 @@ def test_an_arrow_is_turned_that_gains_once_its_families_are_refined_and_the_cli
     assert turn_while_it_gains(Climber(table, free(N), 8), found).graph == ((1, 2), (), (), ())
 
 
+def together():
+    """x3 is found to be the effect of all others; better is x2, but only of all others at once."""
+    scores = {(i, own): 1.0 * len(own) for i, own in all_families(N)} | {(3, (0, 1, 2)): -100.0, (2, (0, 1, 3)): -150.0}
+    return Table(scores), SearchResult(((), (), (), (0, 1, 2)), [], False)
+
+
+def test_both_ends_of_a_turned_arrow_may_begin_with_the_causes_of_either():
+    table, found = together()
+    assert turn_while_it_gains(Climber(table, free(N), 8), found).graph == ((), (), (0, 1, 3), ())
+
+
+@pytest.mark.parametrize("rule", ["forbidden", "max_parents"])
+def test_a_turned_arrow_gets_no_causes_that_must_not_be(rule):
+    (table, found), rules = together(), free(N)
+    rules.forbidden[0, 2] = rule == "forbidden"
+    turned = turn_while_it_gains(Climber(table, rules, 2 if rule == "max_parents" else 8), found)
+    assert turned == found
+
+
+def test_arrows_between_ends_that_another_search_decided_are_left():
+    table, found = together()
+    climber = Climber(table, free(N), 8)
+    assert turn_while_it_gains(climber, found, is_decided=lambda graph, node: True) == found
+    undecided = turn_while_it_gains(climber, found, is_decided=lambda graph, node: node == 2)
+    assert undecided.graph == ((), (), (0, 1, 3), ())
+
+
 @pytest.mark.parametrize("rule", ["forbidden", "required"])
 def test_arrows_that_knowledge_settles_are_not_turned(rule):
     rules, table = free(N), reversible()
