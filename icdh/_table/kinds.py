@@ -12,6 +12,7 @@ import numpy as np
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.ties import FEW_VALUES, TIES, is_heaped
 from icdh._utils.arrays import Floats, Integers
+from icdh._utils.negative_binomial import fit_counts, log_probability
 
 
 @dataclass(frozen=True)
@@ -67,19 +68,22 @@ def _is_count(column: Observed) -> bool:
     values, distinct = column.values, np.unique(column.values)
     if distinct[0] != 0.0 or distinct.size * COUNTS.rows > values.size or (distinct != np.rint(distinct)).any():
         return False
-    return _beyond_negative_binomial(distinct, column.counts / values.size, values.size) < COUNTS.misfit
+    return _beyond_negative_binomial(distinct, column.counts) < COUNTS.misfit
 
 
-def _beyond_negative_binomial(distinct: Floats, shares: Floats, n: int) -> float:
-    """Return the nats a row by which a negative binomial distribution of these moments falls short, beyond chance."""
-    from scipy.special import gammaln
+def _beyond_negative_binomial(distinct: Floats, counts: Integers) -> float:
+    """Return the nats a row by which a negative binomial distribution falls short, beyond chance.
 
+    It is that of the same moments or, if zeros are beside it, the likeliest.
+    """
+    n, shares = int(counts.sum()), counts / counts.sum()
     mean = float(shares @ distinct)
     excess = max(float(shares @ np.square(distinct - mean)) - mean, COUNTS.least_excess * mean)
-    r = mean**2 / excess
-    log_p = gammaln(distinct + r) - gammaln(r) - gammaln(distinct + 1.0)
-    log_p -= r * np.log1p(mean / r) + distinct * np.log1p(r / mean)
-    return float(shares @ (np.log(shares) - log_p)) - (distinct.size - 1) / (2 * n)
+    surprise = -float(shares @ log_probability(distinct, np.array(mean), np.array(mean**2 / excess)))
+    beside = fit_counts(distinct, counts.astype(np.float64))
+    if beside.log_odds > -np.inf:
+        surprise = min(surprise, beside.surprise / n)
+    return surprise + float(shares @ np.log(shares)) - (distinct.size - 1) / (2 * n)
 
 
 def _is_gridded(column: Observed) -> bool:

@@ -128,6 +128,12 @@ def counts(rng, n, repeats=1, weights=None):
     return Subject(response, -0.8 + 0.25 * k, support=tuple(-0.8 + 0.25 * np.arange(500.0)))
 
 
+def inflated_counts(rng, n, repeats=1, weights=None):
+    k = np.repeat(rng.negative_binomial(8, 0.25, size=n) * (np.arange(n) % 3 > 0.0), repeats)
+    response = CountResponse(k, -0.8, 0.25, weights)
+    return Subject(response, -0.8 + 0.25 * k, support=tuple(-0.8 + 0.25 * np.arange(500.0)))
+
+
 SUBJECTS = {
     "continuous": continuous,
     "rounded": rounded,
@@ -136,6 +142,7 @@ SUBJECTS = {
     "labels": labels,
     "point masses": masses,
     "counts": counts,
+    "counts and zeros beside them": inflated_counts,
 }
 
 SKEWED = (np.random.default_rng(0).beta(1.0, 3.0, size=400) - 0.25) / 0.19
