@@ -27,6 +27,7 @@ from icdh.uncertainty import mean_and_spread_loss
 
 N, EDGES, NATS = 8, 12, 10.0
 MEAN, SPREAD = 1, 2
+COUNTED = ("edges", "right", "false", "of", "false, known", "of known", "missed", "of them", "marks", "rest")
 NOISE = {
     "Laplace noise": lambda rng, size: rng.laplace(size=size) / np.sqrt(2.0),
     "Student's t, 3 degrees": lambda rng, size: rng.standard_t(3, size=size) / np.sqrt(3.0),
@@ -132,8 +133,7 @@ def report(results):
     for kind, rows in dict.fromkeys((row["kind"], row["rows"]) for row in results):
         own = [row for row in results if (row["kind"], row["rows"]) == (kind, rows)]
         edges, right, false, of, false_known, known, missed, of_them, marks, rest = (
-            sum(row[name] for row in own)
-            for name in "edges;right;false;of;false, known;of known;missed;of them;marks;rest".split(";")
+            sum(row[name] for row in own) for name in COUNTED
         )
         share = right / max(edges, 1)
         counts = f"{edges} | {share:.3f} | {false}, {of} | {false_known}, {known} | {missed}, {of_them}"
