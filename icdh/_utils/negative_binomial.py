@@ -14,8 +14,6 @@ from icdh._utils.arrays import Floats
 from icdh._utils.weighted import mean_of, sum_of, times
 
 LEAST_EXCESS = 0.01  # variance beyond Poisson's, a share of it, of a column that has none
-LEAST_GAIN = 10.0  # nats that zeros beside the counts must gain
-LEAST_ROW_GAIN = 0.02  # nats a row: a mean that causes make low or high seems to have such zeros, too
 FARTHEST = 10.0  # log odds of such zeros
 
 
@@ -59,7 +57,7 @@ def surprise_derivatives(counts: Floats, mean: Floats, r: Floats) -> Floats:
 def fit_counts(counts: Floats, weights: Floats | None) -> NegativeBinomial:
     """Return the likeliest distribution of counts, shape (n,), each of which counts as often as its weight says.
 
-    Zeros are beside it where that gains 0.02 nats an observation, and ten.
+    Zeros are beside it where they gain more than their parameter costs, (1/2) log n.
     """
     from scipy.optimize import minimize_scalar
 
@@ -75,8 +73,7 @@ def fit_counts(counts: Floats, weights: Floats | None) -> NegativeBinomial:
     best = minimize_scalar(surprise, bounds=bounds, options={"xatol": 1e-6})
     plain = NegativeBinomial(math.log(mean), float(best.x), -math.inf, float(best.fun))
     inflated = _with_zeros_beside(counts, weights, bounds)
-    gains = plain.surprise - inflated.surprise > max(LEAST_GAIN, LEAST_ROW_GAIN * n)
-    return inflated if gains else plain
+    return inflated if plain.surprise - inflated.surprise > 0.5 * math.log(max(n, 1.0)) else plain
 
 
 def _with_zeros_beside(counts: Floats, weights: Floats | None, bounds: tuple[float, float]) -> NegativeBinomial:
