@@ -149,6 +149,11 @@ class PointMassLaw(Law):
         """Return the law under another distribution of the noise of the density."""
         return replace(self, numbers=self.numbers.with_noise(noise))
 
+    def within(self, low: float, high: float) -> "PointMassLaw":
+        """Return the law of values nearly all of which are in a range."""
+        ends = self._among_numbers(np.array([low, high]))
+        return replace(self, numbers=self.numbers.within(*ends.tolist()))
+
     def with_levels(self, levels: Floats) -> "PointMassLaw":
         """Return the law of masses that are known to more digits."""
         return replace(self, masses=levels[np.argmin(np.abs(levels - self.masses[:, np.newaxis]), axis=1)])

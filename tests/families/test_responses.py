@@ -135,7 +135,7 @@ def shares_and_density(subject, at):
     """The probabilities of the support, and the density on a grid, at outputs of shape (o,)."""
     n = len(subject.support)
     shares = np.exp(subject.law.log_density(np.array(subject.support, dtype=float), np.repeat(at[:, np.newaxis], n, 1)))
-    grid = np.linspace(-14.0, 14.0, 40_001) + 1e-7 if subject.dense else np.zeros(0)
+    grid = np.linspace(-14.0, 14.0, 200_001) + 1e-7 if subject.dense else np.zeros(0)
     density = np.exp(subject.law.log_density(grid, np.repeat(at[:, np.newaxis], grid.size, 1))) if grid.size else grid
     return shares, grid, density
 
