@@ -180,7 +180,8 @@ def _winners(
         if in_time and at_fixed_point:
             winners.append(_winner(source, family, found.settings.noise_distribution))
         else:
-            winners.append(_likeliest(found, values, source, family, scores.fit_of(family)))
+            network = _likeliest(found, values, source, family, scores.fit_of(family))
+            winners.append((network, source.models.law(family, network, found.settings.noise_distribution)))
     return winners
 
 
@@ -215,9 +216,7 @@ def _evidence_on_exact_columns(found: LearnedGraph, clock: Clock) -> FamilyScore
     return family_evidence(found.settings, columns, found.table, found.seed, clock)
 
 
-def _likeliest(
-    found: LearnedGraph, values: Floats, scores: FamilyScore, family: Family, known: NodeFit
-) -> tuple[FamilyPredictor, Law]:
+def _likeliest(found: LearnedGraph, values: Floats, scores: FamilyScore, family: Family, known: NodeFit) -> NodeNetwork:
     """Return the network of a family under which all values, (n, M), are likeliest, among them the one of no cause.
 
     A fit to a few observations, or one that was cut short, may be far off where it saw none.
@@ -233,7 +232,7 @@ def _likeliest(
         log_density = Conditional(network, response.law).log_density(values[node], values)
         return float(times(found.table.weights, log_density)[counts].sum())
 
-    return max(networks, key=likelihood), response.law
+    return max(networks, key=likelihood)
 
 
 def _conditionals(
