@@ -287,6 +287,8 @@ class NormalLaw(Law):
 
     def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
         """Yield what contradicts itself."""
+        if not self.low < self.high:
+            yield "limits are in the wrong order"
         yield from self.errors.faults()
 
 
@@ -308,29 +310,33 @@ class Limits:
     """
 
     def __init__(self, low: Floats, high: Floats):
-        acts = (high - low > LEAST_INSIDE) & (high - low < 1.0 - LEAST_PLACE)
-        low, high = np.where(acts, low, 0.0), np.where(acts, high, 1.0)
+        self.acts = (high - low > LEAST_INSIDE) & (high - low < 1.0 - LEAST_PLACE)
+        low = np.where(self.acts & (low > LEAST_PLACE), low, 0.0)
+        high = np.where(self.acts & (high < 1.0 - LEAST_PLACE), high, 1.0)
         middle, zero = (low + high) / 2, np.zeros(low.shape)
         below, above = np.minimum(2.0 * low, middle), np.maximum(2.0 * high - 1.0, middle)
-        self.acts = acts
         self.places = np.array([zero, low, below, above, high, zero + 1.0])
         self.shares = np.array([zero, BEYOND * low, below, above, 1.0 - BEYOND * (1.0 - high), zero + 1.0])
+        self.widths = np.diff(self.places, axis=0)
+        self.slopes = np.where(self.widths > 0.0, np.diff(self.shares, axis=0), 1.0)
+        self.slopes /= np.where(self.widths > 0.0, self.widths, 1.0)
 
     def slope(self, places: Floats) -> Floats:
         """Return the derivative of G, shape (n,)."""
-        piece = np.clip((places >= self.places[1:]).sum(axis=0), 0, len(self.places) - 2)
-        rises, widths = (
-            np.take_along_axis(np.diff(x, axis=0), piece[np.newaxis], 0)[0] for x in (self.shares, self.places)
-        )
-        return rises / widths
+        piece = (np.clip(places, LEAST_PLACE, 1.0 - LEAST_PLACE) > self.places[1:-1]).sum(axis=0)
+        slope: Floats = np.take_along_axis(self.slopes, piece[np.newaxis], 0)[0]
+        return slope
 
     def distribution(self, places: Floats) -> Floats:
         """Return G, shape (n,)."""
-        return _interpolated(places, self.places, self.shares)
+        distribution: Floats = (self.slopes * np.clip(places - self.places[:-1], 0.0, self.widths)).sum(axis=0)
+        return distribution
 
     def inverse(self, shares: Floats) -> Floats:
         """Return the places at which G has these values, shape (n,)."""
-        return _interpolated(shares, self.shares, self.places)
+        passed = np.clip(shares - self.shares[:-1], 0.0, np.diff(self.shares, axis=0))
+        inverse: Floats = (passed / self.slopes).sum(axis=0)
+        return inverse
 
     def changed(self, function: Callable[[Floats], Floats], errors: Noise, noise: Floats | float) -> Floats:
         """Return noise whose place in its distribution function is a function of the given one, shape (n,)."""
@@ -341,23 +347,14 @@ class Limits:
     def moments(self, errors: Noise) -> tuple[Floats, Floats]:
         """Return mean and standard deviation of the noise, each of shape (n,)."""
         values, shares = errors.at_places()
-        edges, widths = np.append(0.0, np.cumsum(shares)), np.diff(self.places, axis=0)
-        rises = np.diff(self.shares, axis=0) / np.where(widths > 0.0, widths, 1.0)
+        edges = np.append(0.0, np.cumsum(shares))
 
         def mean_of(values: Floats, whole: float) -> Floats:
-            inside = np.diff(np.interp(self.places, edges, np.append(0.0, np.cumsum(values * shares))), axis=0)
-            return np.where(self.acts, (rises * inside).sum(axis=0), whole)
+            sums = np.interp(self.places, edges, np.append(0.0, np.cumsum(values * shares)))
+            return np.where(self.acts, (self.slopes * np.diff(sums, axis=0)).sum(axis=0), whole)
 
         mean = mean_of(values, 0.0)
         return mean, np.sqrt(np.maximum(mean_of(np.square(values), errors.deviation**2) - np.square(mean), 0.0))
-
-
-def _interpolated(x: Floats, at: Floats, values: Floats) -> Floats:
-    """Return what is linear between values at some x, both of shape (k, n) and ascending, at others, shape (n,)."""
-    widths = np.diff(at, axis=0)
-    passed = np.clip(x - at[:-1], 0.0, widths) / np.where(widths > 0.0, widths, 1.0)
-    interpolated: Floats = (passed * np.diff(values, axis=0)).sum(axis=0)
-    return interpolated
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ import numpy as np
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION
 from icdh._node_model.categorical import HALF_A_COUNT, label_terms, log_softmax, odds_of_masses
 from icdh._node_model.gaussian import GaussianLaw, GaussianResponse
-from icdh._node_model.law import SAME, Law
+from icdh._node_model.law import SAME, UNLIMITED, Law
 from icdh._node_model.network import indicators
 from icdh._node_model.noise_density import LEAST_PLACE, Noise
 from icdh._node_model.response import Density
@@ -151,8 +151,8 @@ class PointMassLaw(Law):
 
     def within(self, low: float, high: float) -> "PointMassLaw":
         """Return the law of values nearly all of which are in a range."""
-        ends = self._among_numbers(np.array([low, high]))
-        return replace(self, numbers=self.numbers.within(*ends.tolist()))
+        ends = (end if abs(end) == UNLIMITED else float(self._among_numbers(end)) for end in (low, high))
+        return replace(self, numbers=self.numbers.within(*ends))
 
     def with_levels(self, levels: Floats) -> "PointMassLaw":
         """Return the law of masses that are known to more digits."""
