@@ -26,7 +26,7 @@ N_NODES = 20  # of a quadrature; further ones are where the distribution functio
 FARTHEST = 1e-4  # place of the last quantile in it: Student's t may have no variance
 UNLIMITED = 1e15  # standard deviations: where no limit is
 BEYOND = 1e-3  # share of what was beyond a limit that stays there: new rows may be beyond
-LEAST_INSIDE = 1e-6  # probability between limits, below which they are ignored
+LEAST_INSIDE, LEAST_BEYOND = 1e-6, 1e-12  # probabilities between limits and beyond one, below which it is ignored
 NumberLaw = TypeVar("NumberLaw", bound="NormalLaw")
 EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
 
@@ -310,9 +310,9 @@ class Limits:
     """
 
     def __init__(self, low: Floats, high: Floats):
-        self.acts = (high - low > LEAST_INSIDE) & (high - low < 1.0 - LEAST_PLACE)
-        low = np.where(self.acts & (low > LEAST_PLACE), low, 0.0)
-        high = np.where(self.acts & (high < 1.0 - LEAST_PLACE), high, 1.0)
+        self.acts = (high - low > LEAST_INSIDE) & ((low > LEAST_BEYOND) | (1.0 - high > LEAST_BEYOND))
+        low = np.where(self.acts & (low > LEAST_BEYOND), low, 0.0)
+        high = np.where(self.acts & (1.0 - high > LEAST_BEYOND), high, 1.0)
         middle, zero = (low + high) / 2, np.zeros(low.shape)
         below, above = np.minimum(2.0 * low, middle), np.maximum(2.0 * high - 1.0, middle)
         self.places = np.array([zero, low, below, above, high, zero + 1.0])
