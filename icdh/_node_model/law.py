@@ -134,9 +134,9 @@ class Law(ABC):
         """Return the values nearest to these, in the units of the data, that the variable takes; shape (M,)."""
         return values
 
+    @abstractmethod
     def within(self, low: float, high: float) -> "Law":
-        """Return the law of values nearly all of which are in a range, if they have a density."""
-        return self
+        """Return the law of values of which those with a density are nearly all in a range."""
 
     def with_levels(self, levels: Floats) -> "Law":
         """Return the law of a variable whose values are known to more digits: the nearest of these, in their order."""
@@ -390,6 +390,10 @@ class ProbabilityLaw(Law):
         return None
 
     def with_noise(self, noise: Noise) -> "Law":
+        """Return the law itself: no value has a density."""
+        return self
+
+    def within(self, low: float, high: float) -> "Law":
         """Return the law itself: no value has a density."""
         return self
 

@@ -12,7 +12,7 @@ import numpy as np
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.ties import FEW_VALUES, TIES, is_heaped
 from icdh._utils.arrays import Floats, Integers
-from icdh._utils.negative_binomial import fit_counts, log_probability
+from icdh._utils.negative_binomial import fit_counts
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,7 @@ class CountLimits:
     """Thresholds for counts."""
 
     rows: int = 5  # observations a value: rounded numbers have more values
-    misfit: float = 0.1  # nats a row that a negative binomial distribution of the column may lack
-    least_excess: float = 0.01  # of the variance above the mean, a share of it
+    misfit: float = 0.1  # nats a row that the likeliest distribution of counts may lack
 
 
 COUNTS = CountLimits()
@@ -68,22 +67,9 @@ def _is_count(column: Observed) -> bool:
     values, distinct = column.values, np.unique(column.values)
     if distinct[0] != 0.0 or distinct.size * COUNTS.rows > values.size or (distinct != np.rint(distinct)).any():
         return False
-    return _beyond_negative_binomial(distinct, column.counts) < COUNTS.misfit
-
-
-def _beyond_negative_binomial(distinct: Floats, counts: Integers) -> float:
-    """Return the nats a row by which a negative binomial distribution falls short, beyond chance.
-
-    It is that of the same moments or, if zeros are beside it, the likeliest.
-    """
-    n, shares = int(counts.sum()), counts / counts.sum()
-    mean = float(shares @ distinct)
-    excess = max(float(shares @ np.square(distinct - mean)) - mean, COUNTS.least_excess * mean)
-    surprise = -float(shares @ log_probability(distinct, np.array(mean), np.array(mean**2 / excess)))
-    beside = fit_counts(distinct, counts.astype(np.float64))
-    if beside.log_odds > -np.inf:
-        surprise = min(surprise, beside.surprise / n)
-    return surprise + float(shares @ np.log(shares)) - (distinct.size - 1) / (2 * n)
+    n, shares = values.size, column.counts / values.size
+    misfit = fit_counts(distinct, column.counts.astype(np.float64)).surprise / n + float(shares @ np.log(shares))
+    return misfit - (distinct.size - 1) / (2 * n) < COUNTS.misfit  # beyond chance
 
 
 def _is_gridded(column: Observed) -> bool:

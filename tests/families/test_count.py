@@ -120,7 +120,7 @@ def with_zeros(seed=0, share=0.4, dispersion=0.0, n=1500):
 def test_zeros_beside_counts_are_drawn_as_often_as_they_are(monkeypatch):
     table = with_zeros()
     known = {"tiers": [["x0", "x1"], ["x2"]]}
-    fit, response = HNMSearch(knowledge=known, **CLEAN).fit(table), CountResponse(table[:, 2])
+    fit, response = HNMSearch(knowledge=known, **CLEAN).fit(table), CountResponse(table[:, 2], None)
     assert response.law.log_odds.size == 1
     assert fit.kinds_[2] == "count"
     assert {edge[:2] for edge in fit.edge_list()} == {("x0", "x2"), ("x1", "x2")}
@@ -141,11 +141,11 @@ def test_zeros_beside_counts_are_drawn_as_often_as_they_are(monkeypatch):
 
 def test_counts_that_have_no_zeros_beside_them_get_none():
     for dispersion, seed in ((0.0, 0), (0.0, 1), (0.5, 2), (2.0, 3), (5.0, 4)):
-        assert not CountResponse(with_zeros(seed, 0.0, dispersion)[:, 2]).law.log_odds.size
+        assert not CountResponse(with_zeros(seed, 0.0, dispersion)[:, 2], None).law.log_odds.size
     rng = np.random.default_rng(5)
     for spread in (0.5, 1.0, 1.5):  # causes that vary the mean
         counts = rng.poisson(np.exp(0.5 + spread * rng.normal(size=3000))).astype(float)
-        assert not CountResponse(counts).law.log_odds.size
+        assert not CountResponse(counts, None).law.log_odds.size
 
 
 @pytest.mark.parametrize(
