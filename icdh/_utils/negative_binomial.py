@@ -70,8 +70,9 @@ def fit_counts(counts: Floats, weights: Floats | None) -> NegativeBinomial:
         log_p = log_probability(counts, np.array(mean), np.array(math.exp(-log_dispersion)))
         return -float(times(weights, log_p).sum())
 
-    best = minimize_scalar(surprise, bounds=bounds, options={"xatol": 1e-6})
-    plain = NegativeBinomial(math.log(mean), float(best.x), -math.inf, float(best.fun))
+    found = minimize_scalar(surprise, bounds=bounds, options={"xatol": 1e-6})
+    log_dispersion = float(found.x)  # pyright: ignore[reportAttributeAccessIssue]
+    plain = NegativeBinomial(math.log(mean), log_dispersion, -math.inf, surprise(log_dispersion))
     inflated = _with_zeros_beside(counts, weights, bounds)
     return inflated if plain.surprise - inflated.surprise > 0.5 * math.log(max(n, 1.0)) else plain
 
@@ -98,4 +99,5 @@ def _with_zeros_beside(counts: Floats, weights: Floats | None, bounds: tuple[flo
     start = log_mean, float(np.clip(-1.0, *bounds)), math.log(zeros / (often.sum() - zeros))
     limits = (log_mean - FARTHEST, log_mean + FARTHEST), bounds, (-FARTHEST, FARTHEST)
     best = minimize(surprise, start, jac=True, bounds=limits, tol=1e-13)
-    return NegativeBinomial(*best.x.tolist(), float(best.fun))
+    log_mean, log_dispersion, log_odds = best.x.tolist()
+    return NegativeBinomial(log_mean, log_dispersion, log_odds, float(best.fun))
