@@ -28,6 +28,7 @@ SMALL = {
     "cause_effect_pairs": "OUT --multiplicative --seeds 1",
     "check": "OUT --parts level --seeds 60000 60001 --kinds plain",
     "coarse_rounding": "OUT --seeds 13000 13001",
+    "counts": "OUT --kinds Poisson --tables 1 --public",
     "dependent_rows": "level --seeds 1",
     "effect_coverage": "--tables 1 --rows 200 --designs strong --results OUT",
     "effect_graphs": "--graphs 1 --variables 5 --rows 60 --kinds gaussian --results OUT",

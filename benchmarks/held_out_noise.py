@@ -1,6 +1,6 @@
 """Held-out score of each ``noise_distribution`` under nine kinds of noise, and how far "auto" is from the best.
 
-    python -m benchmarks held_out_noise [--tables 3] [--rows 1000]
+    python -m benchmarks held_out_noise [--tables 10] [--rows 1000]
 
 Four variables on a known graph, one of them with a spread that depends on its cause. Prints mean log densities of 5000
 further rows, and that of "auto" minus the best of the fixed choices, in nats a row, the mean over tables.
@@ -45,7 +45,7 @@ def table_of(kind, rows, rng):
 
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", type=int, default=3, help="tables of each kind")
+    parser.add_argument("--tables", type=int, default=10, help="tables of each kind")
     parser.add_argument("--rows", type=int, default=1000, help="rows of a table")
     arguments = parser.parse_args(argv)
     warnings.simplefilter("ignore")

@@ -8,6 +8,7 @@ The printed columns count the true arrows that were found:
 
 - edges, right: all of them, and the share whose two marks are both right;
 - false, of: marks of parts that the cause does not act on, and how many such parts there are;
+- of these, known: those of effects all of whose causes were found, else another one may take the part of what lacks;
 - missed, of: parts that it does act on and that have no mark, and how many there are.
 
 The cost is the CPU time of the marks as a share of that of the fit.
@@ -26,6 +27,7 @@ from icdh.uncertainty import mean_and_spread_loss
 
 N, EDGES, NATS = 8, 12, 10.0
 MEAN, SPREAD = 1, 2
+COUNTED = ("edges", "right", "false", "of", "false, known", "of known", "missed", "of them", "marks", "rest")
 NOISE = {
     "Laplace noise": lambda rng, size: rng.laplace(size=size) / np.sqrt(2.0),
     "Student's t, 3 degrees": lambda rng, size: rng.standard_t(3, size=size) / np.sqrt(3.0),
@@ -94,11 +96,14 @@ def counts_of(kind, rows, seed):
     found = np.isfinite(losses[0]) & (acts > 0)
     marks = np.array([part[found] >= NATS for part in losses])
     true = np.array([(acts[found] & part) > 0 for part in (MEAN, SPREAD)])
+    known = ~true & ~((acts > 0) & (model.adjacency_matrix_ == 0)).any(axis=0)[np.nonzero(found)[1]]
     return {
         "edges": int(found.sum()),
         "right": int((marks == true).all(axis=0).sum()),
         "false": int((marks & ~true).sum()),
         "of": int((~true).sum()),
+        "false, known": int((marks & known).sum()),
+        "of known": int(known.sum()),
         "missed": int((~marks & true).sum()),
         "of them": int(true.sum()),
         "marks": ended - fitted,
@@ -124,15 +129,14 @@ def main():
 
 
 def report(results):
-    print("tables, rows | edges | right | false, of | missed, of | cost")
+    print("tables, rows | edges | right | false, of | known | missed, of | cost")
     for kind, rows in dict.fromkeys((row["kind"], row["rows"]) for row in results):
         own = [row for row in results if (row["kind"], row["rows"]) == (kind, rows)]
-        edges, right, false, of, missed, of_them, marks, rest = (
-            sum(row[name] for row in own)
-            for name in ("edges", "right", "false", "of", "missed", "of them", "marks", "rest")
+        edges, right, false, of, false_known, known, missed, of_them, marks, rest = (
+            sum(row[name] for row in own) for name in COUNTED
         )
         share = right / max(edges, 1)
-        counts = f"{edges} | {share:.3f} | {false}, {of} | {missed}, {of_them}"
+        counts = f"{edges} | {share:.3f} | {false}, {of} | {false_known}, {known} | {missed}, {of_them}"
         print(f"{kind}, {rows} ({len(own)}) | {counts} | {marks / rest:.2f}")
 
 

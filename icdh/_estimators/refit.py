@@ -8,7 +8,7 @@ from icdh._estimators.graph_search import SIZES, LearnedGraph, family_evidence
 from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.evidence import NodeFit
-from icdh._node_model.law import CONSTANT, SAME, Conditional, Law
+from icdh._node_model.law import CONSTANT, SAME, UNLIMITED, Conditional, Law
 from icdh._node_model.network import FamilyPredictor, NodeNetwork
 from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore, quick_score
 from icdh._table.transforms import Rescaled
@@ -69,6 +69,8 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
         for node, known in (*columns.levels.items(), *columns.masses.items()):  # the search saw their first digits
             law = conditionals[node].law.with_levels(scaling.apply(known, node))
             conditionals[node] = replace(conditionals[node], law=law)
+        for node, given in enumerate(conditionals):
+            conditionals[node] = replace(given, law=given.law.within(*_range(columns, node)))
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
     values = _with_masses(columns, table.in_users_columns(n_variables))
@@ -83,6 +85,23 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
         "nll_": model.nll(values, table.baseline, table.weights),
     }
     return model, learned, in_time
+
+
+def _range(columns: ModelColumns, node: int) -> tuple[float, float]:
+    """Return the scaled range of an amount, from zero on, or of a share, up to one.
+
+    On a grid it has half a cell more; or less where its end is a point mass, which is no part of the density.
+    """
+    least, most = np.zeros(2) if columns.observed_range is None else columns.observed_range[:, node]
+    low = 0.0 if least >= 0.0 else -np.inf
+    high = next((end for end in (0.0, 1.0) if most <= end and (least < 0.0) == (end == 0.0)), np.inf)
+    ends, grid = np.array([low, high]), columns.grids.get(node)
+    if grid is not None:
+        outer, inner = np.diagonal(grid.cells(ends)), np.diagonal(grid.cells(ends)[::-1])
+        of_grid = np.where(np.isin(ends, columns.masses.get(node, [])), inner, outer)
+        ends = np.where(np.isfinite(ends), of_grid, ends)
+    scaled = columns.scaling.apply(np.where(np.isfinite(ends), ends, least), node) + [-SAME, SAME]
+    return tuple(np.where(np.isfinite(ends), scaled, [-UNLIMITED, UNLIMITED]).tolist())
 
 
 def _with_masses(columns: ModelColumns, standardised: Floats) -> Floats:
@@ -161,7 +180,8 @@ def _winners(
         if in_time and at_fixed_point:
             winners.append(_winner(source, family, found.settings.noise_distribution))
         else:
-            winners.append(_likeliest(found, values, source, family, scores.fit_of(family)))
+            network = _likeliest(found, values, source, family, scores.fit_of(family))
+            winners.append((network, source.models.law(family, network, found.settings.noise_distribution)))
     return winners
 
 
@@ -196,9 +216,7 @@ def _evidence_on_exact_columns(found: LearnedGraph, clock: Clock) -> FamilyScore
     return family_evidence(found.settings, columns, found.table, found.seed, clock)
 
 
-def _likeliest(
-    found: LearnedGraph, values: Floats, scores: FamilyScore, family: Family, known: NodeFit
-) -> tuple[FamilyPredictor, Law]:
+def _likeliest(found: LearnedGraph, values: Floats, scores: FamilyScore, family: Family, known: NodeFit) -> NodeNetwork:
     """Return the network of a family under which all values, (n, M), are likeliest, among them the one of no cause.
 
     A fit to a few observations, or one that was cut short, may be far off where it saw none.
@@ -214,7 +232,7 @@ def _likeliest(
         log_density = Conditional(network, response.law).log_density(values[node], values)
         return float(times(found.table.weights, log_density)[counts].sum())
 
-    return max(networks, key=likelihood), response.law
+    return max(networks, key=likelihood)
 
 
 def _conditionals(

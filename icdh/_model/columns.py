@@ -127,11 +127,15 @@ class ModelColumns:
 
     def in_units(self, column: int, scaled: Floats) -> Floats:
         """Return values of a column in its units, shape (M,): on its grid, or among its levels."""
-        values = self.scaling.undo(scaled, column)
-        if column in self.grids:
-            values = self.grids[column].nearest(values)
+        exact = values = self.scaling.undo(scaled, column)
+        if (grid := self.grids.get(column)) is not None:
+            values = grid.nearest(exact)
         for mass in self.masses.get(column, ()):
-            values[np.abs(scaled - self.scaling.apply(mass, column)) <= SAME] = mass
+            is_mass = np.abs(scaled - self.scaling.apply(mass, column)) <= SAME
+            if grid is not None:  # no other value is rounded to it
+                beside = (values == mass) & ~is_mass
+                values[beside] = grid.beside(mass, exact[beside] > mass)
+            values[is_mass] = mass
         levels = self.levels.get(column)
         return values + 0.0 if levels is None else levels[nearest(levels, values)]  # no negative zero
 

@@ -22,7 +22,7 @@ from functools import partial
 
 import numpy as np
 
-from icdh._node_model._outputs_kernels import fill_covariances, softmax_terms
+from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION, fill_covariances, softmax_terms
 from icdh._node_model.law import EQUAL_SHARES, DiscreteLaw
 from icdh._node_model.network import indicators, network_outputs
 from icdh._node_model.scoring import CodedResponse, Objective, Terms
@@ -45,6 +45,21 @@ def log_softmax(eta: Floats) -> Floats:
     below = eta - eta.max(axis=0)
     logs: Floats = below - np.log(np.exp(below).sum(axis=0))
     return logs
+
+
+def odds_of_masses(log_odds: Floats, outputs: Floats) -> Floats:
+    """Return logarithms of odds, shape (1 + K, n): zero of all other values, and of K point masses.
+
+    Parameters
+    ----------
+    log_odds : ndarray, shape (K,)
+        Those of the masses without causes.
+    outputs : ndarray, shape (2 + K, n)
+        Their last K say how far the odds are from these, in deviations of the logistic distribution.
+    """
+    eta = np.zeros((1 + log_odds.size, outputs.shape[1]))
+    eta[1:] = log_odds[:, np.newaxis] + LOGISTIC_DEVIATION * outputs[2:]
+    return eta
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,12 @@ tables that has 0 to 22 nats more evidence than log(1 + k), and 1 to 13 less whe
 Where counts are Poisson's, no data tell log a, and a flat prior of b3 would be a reward without a bound. So b3 has a
 prior as weights have, of a precision of its own.
 
+Zeros may have a probability beside that of the counts: as a point mass has beside a density,
+
+    P(0 | x) = p + (1 - p) NB(0 | x),    log p / (1 - p) = log odds + c + d w · s,
+
+where w and c have one prior. The column without causes tells whether there are such zeros.
+
 References
 ----------
 Cameron and Trivedi, "Regression Analysis of Count Data", Cambridge 2013.
@@ -24,20 +30,22 @@ Hilbe, "Negative Binomial Regression", Cambridge 2011.
 import math
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import combinations_with_replacement
 
 import numpy as np
-from scipy.special import betainc, digamma, gammaln
+from scipy.special import betainc
 
-from icdh._node_model._outputs_kernels import fill_dispersion_information
+from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION, fill_dispersion_information
+from icdh._node_model.categorical import log_softmax, odds_of_masses
 from icdh._node_model.law import ProbabilityLaw
 from icdh._node_model.scoring import FittedByScoring, Terms, minimise, weighted_terms
 from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.weighted import mean_of, of_rows, sum_of, times
+from icdh._utils.negative_binomial import fit_counts, log_probability, surprise_derivatives
+from icdh._utils.weighted import of_rows
 
 LIMIT = 8.0  # of the logarithms' distance from those without causes
-LEAST_EXCESS = 0.01  # variance beyond Poisson's, a share of it, of a column that has none
-PRIOR = 3.0  # precision of the prior of b3 without causes
+PRIOR = 3.0  # precision of the prior of b3, and of c, without causes
 
 
 @dataclass(frozen=True)
@@ -50,12 +58,15 @@ class CountLaw(ProbabilityLaw):
         The value of a count of zero, and what one more adds.
     log_mean, log_dispersion : float
         Without causes.
+    log_odds : ndarray, shape (K,)
+        The log odds, without causes, of a zero beside the counts; K is 1, or 0 if there are none.
     """
 
     zero: float
     unit: float
     log_mean: float
     log_dispersion: float
+    log_odds: Floats = field(default_factory=lambda: np.zeros(0))
     odd = ()
     has_mean = True
     value = "count"
@@ -63,13 +74,14 @@ class CountLaw(ProbabilityLaw):
 
     @property
     def n_outputs(self) -> int:
-        """Two."""
-        return 2
+        """Two, and one more if zeros are beside the counts."""
+        return 2 + self.log_odds.size
 
     def layers(self, n_inputs: int, hidden_units: int) -> list[slice]:
         """Return the slices of theta that share a prior precision; the intercept of the dispersion is one."""
-        *others, dispersion = super().layers(n_inputs, hidden_units)
-        return [*others, slice(dispersion.start - 1, dispersion.start), dispersion]
+        first, mean, dispersion, *odds = super().layers(n_inputs, hidden_units)
+        of_odds = [slice(part.start - 1, part.stop) for part in odds]
+        return [first, mean, slice(dispersion.start - 1, dispersion.start), dispersion, *of_odds]
 
     def counts(self, observed: Floats) -> Floats:
         """Return the counts nearest to values."""
@@ -77,25 +89,39 @@ class CountLaw(ProbabilityLaw):
         return counts
 
     def parameters(self, outputs: Floats) -> tuple[Floats, Floats]:
-        """Return mean and r."""
-        mean, dispersion = np.clip(outputs, -LIMIT, LIMIT) + [[self.log_mean], [self.log_dispersion]]
+        """Return mean and r of the counts."""
+        mean, dispersion = np.clip(outputs[:2], -LIMIT, LIMIT) + [[self.log_mean], [self.log_dispersion]]
         return np.exp(mean), np.exp(-dispersion)
+
+    def log_parts(self, outputs: Floats) -> Floats:
+        """Return the log-probabilities of the counts, and of a zero beside them, shape (1 + K, n)."""
+        return log_softmax(odds_of_masses(self.log_odds, outputs))
 
     def log_density(self, observed: Floats, outputs: Floats) -> Floats:
         """Return the log-probabilities of values."""
         counts, (mean, r) = self.counts(observed), self.parameters(outputs)
-        return log_probability(counts, mean, r)
+        return self.with_zeros(counts, outputs, log_probability(counts, mean, r))
+
+    def with_zeros(self, counts: Floats, outputs: Floats, log_p: Floats) -> Floats:
+        """Return log-probabilities, shape (n,), given those of the counts alone."""
+        log_parts = self.log_parts(outputs)
+        log_p = log_parts[0] + log_p
+        for beside in log_parts[1:]:
+            log_p = np.where(counts == 0.0, np.logaddexp(beside, log_p), log_p)
+        return log_p
 
     def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation."""
-        mean, r = self.parameters(outputs)
-        return self.zero + self.unit * mean, abs(self.unit) * np.sqrt(mean + mean * mean / r)
+        (mean, r), share = self.parameters(outputs), np.exp(self.log_parts(outputs)[0])
+        variance = share * (mean + mean * mean / r) + share * (1.0 - share) * mean * mean
+        return self.zero + self.unit * (share * mean), abs(self.unit) * np.sqrt(variance)
 
     def _up_to(self, counts: Floats, outputs: Floats) -> Floats:
         """Return the distribution function."""
-        mean, r = self.parameters(outputs)
-        share: Floats = np.where(counts < 0.0, 0.0, betainc(r, np.maximum(counts, 0.0) + 1.0, r / (r + mean)))
-        return share
+        (mean, r), share = self.parameters(outputs), np.exp(self.log_parts(outputs)[0])
+        of_counts = betainc(r, np.maximum(counts, 0.0) + 1.0, r / (r + mean))
+        up_to: Floats = np.where(counts < 0.0, 0.0, share * of_counts + (1.0 - share))
+        return up_to
 
     def draw(self, outputs: Floats, noise: Floats) -> Floats:
         """Return the smallest values whose distribution function is beyond the noise, by bisection."""
@@ -120,20 +146,14 @@ class CountLaw(ProbabilityLaw):
 
     def turned(self) -> "CountLaw":
         """Return the law of minus the variable."""
-        return CountLaw(-self.zero, -self.unit, self.log_mean, self.log_dispersion)
+        return replace(self, zero=-self.zero, unit=-self.unit)
 
     def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
         """Yield what contradicts itself."""
         if self.unit == 0.0:
             yield "counts have no unit"
-
-
-def log_probability(counts: Floats, mean: Floats, r: Floats) -> Floats:
-    """Return log P, shape (n,), of counts given mean and r."""
-    nats: Floats = (
-        gammaln(counts + r) - gammaln(r) - gammaln(counts + 1.0) - r * np.log1p(mean / r) - counts * np.log1p(r / mean)
-    )
-    return nats
+        if self.log_odds.size > 1:
+            yield "zeros have several probabilities beside the counts"
 
 
 class CountResponse(FittedByScoring):
@@ -152,9 +172,9 @@ class CountResponse(FittedByScoring):
     ordered = True
 
     def __init__(self, counts: Floats, weights: Floats | None, zero: float = 0.0, unit: float = 1.0):
-        mean = max(float(mean_of(counts, weights)), 0.5 / sum_of(weights, counts.size))
-        self.counts, self.weights = counts, weights
-        self._law = CountLaw(zero, unit, math.log(mean), _log_dispersion(counts, mean, weights))
+        self.counts, self.weights, fit = counts, weights, fit_counts(counts, weights)
+        log_odds = np.array([fit.log_odds] if fit.log_odds > -math.inf else [])
+        self._law = CountLaw(zero, unit, fit.log_mean, fit.log_dispersion, log_odds)
 
     @property
     def law(self) -> CountLaw:
@@ -174,7 +194,7 @@ class CountResponse(FittedByScoring):
     @property
     def rank(self) -> int:
         """That of what an observation adds to the Fisher matrix."""
-        return 2
+        return self.law.n_outputs
 
     def __len__(self) -> int:
         return self.counts.size
@@ -186,37 +206,44 @@ class CountResponse(FittedByScoring):
         return part
 
     def terms(self, outputs: Floats) -> Terms:
-        """Return the terms of the likelihood by the logarithms of mean and dispersion."""
-        counts, (mean, r) = self.counts, self.law.parameters(outputs)
-        pull, curvature = np.empty((2, mean.size)), np.zeros((3, mean.size))
-        pull[0] = (mean - counts) / (1.0 + mean / r)
-        pull[1] = r * (digamma(counts + r) - digamma(r) - np.log1p(mean / r) + (mean - counts) / (r + mean))
-        pull[np.abs(outputs) >= LIMIT] = 0.0
+        """Return the terms of the likelihood by the logarithms of mean and dispersion, and by the log odds."""
+        counts, (mean, r), width = self.counts, self.law.parameters(outputs), len(outputs)
+        pull, curvature = np.empty(outputs.shape), np.zeros((width * (width + 1) // 2, mean.size))
+        pull[:2] = surprise_derivatives(counts, mean, r)
+        pull[:2][np.abs(outputs[:2]) >= LIMIT] = 0.0
         curvature[0] = mean / (1.0 + mean / r)
-        fill_dispersion_information(mean, r, curvature[2])
-        surprise = -log_probability(counts, mean, r)
+        fill_dispersion_information(mean, r, curvature[width])
+        log_p = log_probability(counts, mean, r)
+        surprise = -self.law.with_zeros(counts, outputs, log_p)
+        if self.law.log_odds.size:
+            self._add_odds(outputs, log_p + surprise, pull, curvature)
         terms = Terms(float(surprise.sum()), pull, lambda columns: curvature[:, columns])
         return terms if self.weights is None else weighted_terms(terms, surprise, self.weights)
 
+    def _add_odds(self, outputs: Floats, log_ratio: Floats, pull: Floats, curvature: Floats) -> None:
+        """Turn derivatives and Fisher matrix of the counts into those with zeros beside them, whose own are added.
+
+        ``log_ratio`` (n,) is the log-probability that the counts alone give the values, less that of the law.
+        """
+        (mean, r), (log_share, beside) = self.law.parameters(outputs), self.law.log_parts(outputs)
+        share, of_counts = np.exp(log_share), np.exp(log_share + log_ratio)
+        pull[:2] *= of_counts
+        pull[2] = LOGISTIC_DEVIATION * (of_counts - share)
+        # What one does not see of a zero, whether it is beside the counts, is missing information.
+        zero = log_share - r * np.log1p(mean / r)
+        missing = np.exp(zero + beside - np.logaddexp(zero, beside))
+        by_output = [*surprise_derivatives(np.zeros(mean.size), mean, r), np.full(mean.size, LOGISTIC_DEVIATION)]
+        curvature *= share
+        curvature[-1] = LOGISTIC_DEVIATION**2 * share * (1.0 - share)
+        for entry, (i, j) in zip(curvature, combinations_with_replacement(range(3), 2), strict=True):
+            entry -= missing * by_output[i] * by_output[j]
+
     def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
-        """Return weights, F and log det H of the constant model, the prior of b3 taken off the determinant."""
-        few, factor = np.zeros(2), np.zeros((2, 2))
-        objective = self.objective(np.empty((0, len(self))), 0)
-        value, log_determinant, _, _ = minimise(objective, few, np.array([0.0, PRIOR]), 50, 1e-8, 2, factor)
+        """Return weights, F and log det H of the constant model, priors of intercepts taken off the determinant."""
+        few, factor = np.zeros(self.rank), np.zeros((self.rank, self.rank))
+        objective, prior = self.objective(np.empty((0, len(self))), 0), np.full(self.rank, PRIOR)
+        prior[0] = 0.0
+        value, log_determinant, _, _ = minimise(objective, few, prior, 50, 1e-8, 2, factor)
         theta = np.zeros(self.law.n_weights(0, hidden_units))
         theta[self.law.intercepts(0, hidden_units)] = few
-        return theta, value, log_determinant - math.log(PRIOR)
-
-
-def _log_dispersion(counts: Floats, mean: float, weights: Floats | None) -> float:
-    """Return the likeliest logarithm of the dispersion of counts without causes."""
-    from scipy.optimize import minimize_scalar
-
-    def surprise(log_dispersion: float) -> float:
-        log_p = log_probability(counts, np.array(mean), np.array(math.exp(-log_dispersion)))
-        return -float(times(weights, log_p).sum())
-
-    least = math.log(LEAST_EXCESS / mean)
-    bounds = least, max(least, 5.0) + 5.0
-    found = minimize_scalar(surprise, bounds=bounds, options={"xatol": 1e-6})
-    return float(found.x)
+        return theta, value, log_determinant - (self.rank - 1) * math.log(PRIOR)

@@ -18,12 +18,15 @@ from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from icdh._node_model.noise_density import Gaussian, Noise
+from icdh._node_model.noise_density import LEAST_PLACE, Gaussian, Noise
 from icdh._utils.arrays import Floats, Integers, Mask
 
 SAME = 1e-6  # standard deviations of a column within which a value is a point mass: searches see single precision
 N_NODES = 20  # of a quadrature; further ones are where the distribution function is one
 FARTHEST = 1e-4  # place of the last quantile in it: Student's t may have no variance
+UNLIMITED = 1e15  # standard deviations: where no limit is
+BEYOND = 1e-3  # share of what was beyond a limit that stays there: new rows may be beyond
+LEAST_INSIDE, LEAST_BEYOND = 1e-6, 1e-12  # probabilities between limits and beyond one, below which it is ignored
 NumberLaw = TypeVar("NumberLaw", bound="NormalLaw")
 EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
 
@@ -131,6 +134,10 @@ class Law(ABC):
         """Return the values nearest to these, in the units of the data, that the variable takes; shape (M,)."""
         return values
 
+    @abstractmethod
+    def within(self, low: float, high: float) -> "Law":
+        """Return the law of values of which those with a density are nearly all in a range."""
+
     def with_levels(self, levels: Floats) -> "Law":
         """Return the law of a variable whose values are known to more digits: the nearest of these, in their order."""
         return self
@@ -177,9 +184,13 @@ class NormalLaw(Law):
     ----------
     errors : Noise
         The distribution of E; standard normal by default.
+    low, high : float
+        The range in which nearly all values are, see `Limits`: a share or an amount is hardly ever below zero.
     """
 
     errors: Noise = field(default_factory=Gaussian)
+    low: float = -UNLIMITED
+    high: float = UNLIMITED
     odd = (0,)
     has_mean = True
     value = "value"
@@ -195,9 +206,19 @@ class NormalLaw(Law):
 
     def log_density(self, observed: Floats, outputs: Floats) -> Floats:
         """Return the log-density of values."""
-        _, scale = self.location_and_scale(outputs)
-        log_density: Floats = self.errors.log_density(self.noise(observed, outputs)) - np.log(scale)
+        mean, scale = self.location_and_scale(outputs)
+        noise = _residual(observed, mean, scale)
+        log_density: Floats = self.errors.log_density(noise) - np.log(scale)
+        if (limits := self._limits(outputs)) is not None:
+            log_density += np.log(limits.slope(self.errors.distribution(noise)))
         return log_density
+
+    def _limits(self, outputs: Floats) -> "Limits | None":
+        """Return the places of the range in the distribution function given the outputs; None if there is no range."""
+        if -self.low == self.high == UNLIMITED:
+            return None
+        mean, scale = self.location_and_scale(outputs)
+        return Limits(*(self.errors.distribution(_residual(end, mean, scale)) for end in (self.low, self.high)))
 
     def has_density(self, observed: Floats) -> Mask:
         """Return that all values have a density."""
@@ -206,7 +227,11 @@ class NormalLaw(Law):
     def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation."""
         mean, scale = self.location_and_scale(outputs)
-        return mean, self.errors.deviation * scale
+        deviation: Floats | float = self.errors.deviation
+        if (limits := self._limits(outputs)) is not None:
+            centre, deviation = limits.moments(self.errors)
+            mean = mean + scale * centre
+        return mean, deviation * scale
 
     def moments_of(self, function: Callable[[Floats], Floats], outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation of a function of the values, by Gauss-Hermite quadrature."""
@@ -220,6 +245,8 @@ class NormalLaw(Law):
     def draw(self, outputs: Floats, noise: Floats | float) -> Floats:
         """Return values given their noise."""
         mean, scale = self.location_and_scale(outputs)
+        if (limits := self._limits(outputs)) is not None:
+            noise = limits.changed(limits.inverse, self.errors, noise)
         return mean + scale * noise
 
     def draw_noise(self, size: int, rng: np.random.Generator) -> Floats:
@@ -228,8 +255,9 @@ class NormalLaw(Law):
 
     def noise(self, observed: Floats, outputs: Floats) -> Floats:
         """Return E of observed values; of a constant, how far a row is from it."""
-        mean, scale = self.location_and_scale(outputs)
-        return (observed - mean) / np.where(scale > 0.0, scale, 1.0)
+        noise = _residual(observed, *self.location_and_scale(outputs))
+        limits = self._limits(outputs)
+        return noise if limits is None else limits.changed(limits.distribution, self.errors, noise)
 
     @property
     def density(self) -> "NormalLaw":
@@ -242,19 +270,91 @@ class NormalLaw(Law):
 
     def standardised(self, observed: Floats, outputs: Floats) -> Floats:
         """Return residuals of mean 0 and variance 1."""
-        return self.noise(observed, outputs) / self.errors.deviation
+        mean, scale = self.mean_and_scale(outputs)
+        return _residual(observed, mean, scale)
 
     def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
         """Return the distribution function at observed values."""
         return self.errors.distribution(self.noise(observed, outputs))
 
+    def within(self: NumberLaw, low: float, high: float) -> NumberLaw:
+        """Return the law of values nearly all of which are in a range."""
+        return replace(self, low=low, high=high)
+
     def turned(self: NumberLaw) -> NumberLaw:
         """Return the law of minus the variable."""
-        return replace(self, errors=self.errors.turned())
+        return replace(self, errors=self.errors.turned(), low=-self.high, high=-self.low)
 
     def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
         """Yield what contradicts itself."""
+        if not self.low < self.high:
+            yield "limits are in the wrong order"
         yield from self.errors.faults()
+
+
+def _residual(observed: Floats | float, mean: Floats, scale: Floats) -> Floats:
+    """Return how many scales values are above the mean; how far they are from it where there is no scale."""
+    residual: Floats = (observed - mean) / np.where(scale > 0.0, scale, 1.0)
+    return residual
+
+
+class Limits:
+    """What limits do to a distribution function: p becomes G(p), piecewise linear.
+
+    What was beyond a limit goes on top of as much beside it, but for a share `BEYOND` of it: the mean hardly moves.
+
+    Parameters
+    ----------
+    low, high : ndarray, shape (n,)
+        The places of the limits in the distribution function.
+    """
+
+    def __init__(self, low: Floats, high: Floats):
+        self.acts = (high - low > LEAST_INSIDE) & ((low > LEAST_BEYOND) | (1.0 - high > LEAST_BEYOND))
+        low = np.where(self.acts & (low > LEAST_BEYOND), low, 0.0)
+        high = np.where(self.acts & (1.0 - high > LEAST_BEYOND), high, 1.0)
+        middle, zero = (low + high) / 2, np.zeros(low.shape)
+        below, above = np.minimum(2.0 * low, middle), np.maximum(2.0 * high - 1.0, middle)
+        self.places = np.array([zero, low, below, above, high, zero + 1.0])
+        self.shares = np.array([zero, BEYOND * low, below, above, 1.0 - BEYOND * (1.0 - high), zero + 1.0])
+        self.widths = np.diff(self.places, axis=0)
+        self.slopes = np.where(self.widths > 0.0, np.diff(self.shares, axis=0), 1.0)
+        self.slopes /= np.where(self.widths > 0.0, self.widths, 1.0)
+
+    def slope(self, places: Floats) -> Floats:
+        """Return the derivative of G, shape (n,)."""
+        piece = (np.clip(places, LEAST_PLACE, 1.0 - LEAST_PLACE) > self.places[1:-1]).sum(axis=0)
+        slope: Floats = np.take_along_axis(self.slopes, piece[np.newaxis], 0)[0]
+        return slope
+
+    def distribution(self, places: Floats) -> Floats:
+        """Return G, shape (n,)."""
+        distribution: Floats = (self.slopes * np.clip(places - self.places[:-1], 0.0, self.widths)).sum(axis=0)
+        return distribution
+
+    def inverse(self, shares: Floats) -> Floats:
+        """Return the places at which G has these values, shape (n,)."""
+        passed = np.clip(shares - self.shares[:-1], 0.0, np.diff(self.shares, axis=0))
+        inverse: Floats = (passed / self.slopes).sum(axis=0)
+        return inverse
+
+    def changed(self, function: Callable[[Floats], Floats], errors: Noise, noise: Floats | float) -> Floats:
+        """Return noise whose place in its distribution function is a function of the given one, shape (n,)."""
+        noise = np.broadcast_to(noise, self.acts.shape)
+        places = np.clip(function(errors.distribution(noise)), LEAST_PLACE, 1.0 - LEAST_PLACE)
+        return np.where(self.acts, errors.quantile(places), noise)
+
+    def moments(self, errors: Noise) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation of the noise, each of shape (n,)."""
+        values, shares = errors.at_places()
+        edges = np.append(0.0, np.cumsum(shares))
+
+        def mean_of(values: Floats, whole: float) -> Floats:
+            sums = np.interp(self.places, edges, np.append(0.0, np.cumsum(values * shares)))
+            return np.where(self.acts, (self.slopes * np.diff(sums, axis=0)).sum(axis=0), whole)
+
+        mean = mean_of(values, 0.0)
+        return mean, np.sqrt(np.maximum(mean_of(np.square(values), errors.deviation**2) - np.square(mean), 0.0))
 
 
 @dataclass(frozen=True)
@@ -290,6 +390,10 @@ class ProbabilityLaw(Law):
         return None
 
     def with_noise(self, noise: Noise) -> "Law":
+        """Return the law itself: no value has a density."""
+        return self
+
+    def within(self, low: float, high: float) -> "Law":
         """Return the law itself: no value has a density."""
         return self
 

@@ -60,6 +60,11 @@ class Noise(ABC):
         """Return independent draws, shape (size,)."""
         return self.quantile(np.clip(rng.random(size), LEAST_PLACE, 1.0 - LEAST_PLACE))
 
+    def at_places(self) -> tuple[Floats, Floats]:
+        """Return quantiles as dense as those of a normal distribution, and the probabilities about them."""
+        places = Gaussian().distribution(np.linspace(-8.0, 8.0, 2001))
+        return self.quantile((places[1:] + places[:-1]) / 2), np.diff(places)
+
     @abstractmethod
     def turned(self) -> "Noise":
         """Return the distribution of minus the noise."""
@@ -213,11 +218,6 @@ class Free(Noise):
             return self.reference.deviation
         values, weights = self.at_places()
         return math.sqrt(float(weights @ np.square(values)))
-
-    def at_places(self) -> tuple[Floats, Floats]:
-        """Return quantiles as dense as those of a normal distribution, and the probabilities about them."""
-        places = Gaussian().distribution(np.linspace(-8.0, 8.0, 2001))
-        return self.quantile((places[1:] + places[:-1]) / 2), np.diff(places)
 
     def log_density(self, noise: Floats) -> Floats:
         """Return the log-density."""

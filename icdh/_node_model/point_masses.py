@@ -26,9 +26,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION
-from icdh._node_model.categorical import HALF_A_COUNT, label_terms, log_softmax
+from icdh._node_model.categorical import HALF_A_COUNT, label_terms, log_softmax, odds_of_masses
 from icdh._node_model.gaussian import GaussianLaw, GaussianResponse
-from icdh._node_model.law import SAME, Law
+from icdh._node_model.law import SAME, UNLIMITED, Law
 from icdh._node_model.network import indicators
 from icdh._node_model.noise_density import LEAST_PLACE, Noise
 from icdh._node_model.response import Density
@@ -75,13 +75,7 @@ class PointMassLaw(Law):
 
     def log_parts(self, outputs: Floats) -> Floats:
         """Return the log-probabilities of the density and of every mass, shape (K + 1, n)."""
-        return log_softmax(self.eta(outputs))
-
-    def eta(self, outputs: Floats) -> Floats:
-        """Return the logarithms of the odds of the density, which are zero, and of every mass, shape (K + 1, n)."""
-        eta = np.zeros((1 + self.masses.size, outputs.shape[1]))
-        eta[1:] = self.log_odds[:, np.newaxis] + LOGISTIC_DEVIATION * outputs[2:]
-        return eta
+        return log_softmax(odds_of_masses(self.log_odds, outputs))
 
     def _parts(self, observed: Floats) -> Integers:
         """Return 0 where a value has a density, k where it is the k-th mass, shape (n,)."""
@@ -154,6 +148,11 @@ class PointMassLaw(Law):
     def with_noise(self, noise: Noise) -> "PointMassLaw":
         """Return the law under another distribution of the noise of the density."""
         return replace(self, numbers=self.numbers.with_noise(noise))
+
+    def within(self, low: float, high: float) -> "PointMassLaw":
+        """Return the law of values nearly all of which are in a range."""
+        ends = (end if abs(end) == UNLIMITED else float(self._among_numbers(end)) for end in (low, high))
+        return replace(self, numbers=self.numbers.within(*ends))
 
     def with_levels(self, levels: Floats) -> "PointMassLaw":
         """Return the law of masses that are known to more digits."""
@@ -245,7 +244,9 @@ class PointMassResponse(FittedByScoring):
         width, n = outputs.shape
         weights = np.ones(n) if self.weights is None else self.weights
         value, pull, squares = self.numbers.terms(np.where(self.masses == 0, weights, 0.0), outputs)
-        of_parts = label_terms(weights * indicators(self.masses, width - 1), weights, self.law.eta(outputs))
+        of_parts = label_terms(
+            weights * indicators(self.masses, width - 1), weights, odds_of_masses(self.law.log_odds, outputs)
+        )
 
         def curvature(columns: slice) -> Floats:
             among_masses = of_parts.curvature(columns)[width - 1 :]

@@ -12,6 +12,7 @@ import numpy as np
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.ties import FEW_VALUES, TIES, is_heaped
 from icdh._utils.arrays import Floats, Integers
+from icdh._utils.negative_binomial import fit_counts
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,7 @@ class CountLimits:
     """Thresholds for counts."""
 
     rows: int = 5  # observations a value: rounded numbers have more values
-    misfit: float = 0.1  # nats a row that a negative binomial distribution of the column may lack
-    least_excess: float = 0.01  # of the variance above the mean, a share of it
+    misfit: float = 0.1  # nats a row that the likeliest distribution of counts may lack
 
 
 COUNTS = CountLimits()
@@ -67,19 +67,9 @@ def _is_count(column: Observed) -> bool:
     values, distinct = column.values, np.unique(column.values)
     if distinct[0] != 0.0 or distinct.size * COUNTS.rows > values.size or (distinct != np.rint(distinct)).any():
         return False
-    return _beyond_negative_binomial(distinct, column.counts / values.size, values.size) < COUNTS.misfit
-
-
-def _beyond_negative_binomial(distinct: Floats, shares: Floats, n: int) -> float:
-    """Return the nats a row by which a negative binomial distribution of these moments falls short, beyond chance."""
-    from scipy.special import gammaln
-
-    mean = float(shares @ distinct)
-    excess = max(float(shares @ np.square(distinct - mean)) - mean, COUNTS.least_excess * mean)
-    r = mean**2 / excess
-    log_p = gammaln(distinct + r) - gammaln(r) - gammaln(distinct + 1.0)
-    log_p -= r * np.log1p(mean / r) + distinct * np.log1p(r / mean)
-    return float(shares @ (np.log(shares) - log_p)) - (distinct.size - 1) / (2 * n)
+    n, shares = values.size, column.counts / values.size
+    misfit = fit_counts(distinct, column.counts.astype(np.float64)).surprise / n + float(shares @ np.log(shares))
+    return misfit - (distinct.size - 1) / (2 * n) < COUNTS.misfit  # beyond chance
 
 
 def _is_gridded(column: Observed) -> bool:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._utils.arrays import Floats, Integers
+from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.cells import edges_of_cells
 
 FEW_VALUES = 10
@@ -149,6 +149,11 @@ class Grid:
             return values - half, values + half
         edges, place = edges_of_cells(self.observed), nearest(self.observed, values)
         return edges[place], edges[place + 1]
+
+    def beside(self, value: float, above: Mask) -> Floats:
+        """Return the number above one of the grid where that is asked for, else the one below it, shape (n,)."""
+        low, high = (float(end[0]) for end in self.cells(np.array([value])))
+        return self.nearest(np.where(above, 1.01 * high - 0.01 * low, 1.01 * low - 0.01 * high))
 
     def decimals(self, whole: Floats) -> Floats:
         """Return whole / 10^digits, shape (n,), in the precision of the column."""

@@ -597,3 +597,28 @@ def test_a_required_edge_at_a_constant_column_is_known():
     probability = icdh.posterior(model, n_samples=100).edge_probability
     assert_array_equal(probability[:, 2], [1.0, 0.0, 0.0])
     assert not probability[2].any()
+
+
+EFFECTS = {
+    "a number": lambda x, rng: np.tanh(x) + 0.4 * rng.laplace(size=x.size),
+    "rounded": lambda x, rng: np.round(2.0 * x + rng.normal(size=x.size)) / 2.0,
+    "a point mass": lambda x, rng: np.maximum(x + rng.normal(size=x.size), 0.0),
+    "an amount": lambda x, rng: np.abs(0.5 * x + 0.6 * rng.normal(size=x.size)),
+    "a share": lambda x, rng: 1.0 / (1.0 + np.exp(-2.0 * x - 1.5 * rng.normal(size=x.size))),
+    "levels": lambda x, rng: np.digitize(x + rng.normal(size=x.size), [-1.0, 0.0, 1.2]).astype(float),
+    "labels": lambda x, rng: (np.digitize(x, [-0.6, 0.6]) + (rng.random(x.size) < 0.3)) % 3.0,
+    "counts": lambda x, rng: rng.poisson(np.exp(1.0 + 0.5 * x) * rng.gamma(2.0, 0.5, size=x.size)),
+    "zeros beside counts": lambda x, rng: rng.poisson(np.exp(1.5 + 0.3 * x)) * (rng.random(x.size) > 0.3),
+}
+
+
+@pytest.mark.filterwarnings("ignore::icdh.exceptions.DataWarning")
+@pytest.mark.parametrize("kind", EFFECTS)
+def test_samples_of_a_model_are_rejected_at_most_at_the_level(kind):
+    """Of 40 tables two; six or more in one of 70 kinds."""
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=600)
+    labels = {"kinds": {1: "categorical"}} if kind == "labels" else {}
+    model = HNMSearch(knowledge={"required": [(0, 1)]}, **labels).fit(np.column_stack([x, EFFECTS[kind](x, rng)]))
+    rejected = [icdh.check(model, model.sample(300, random_state=seed)).rejected for seed in range(40)]
+    assert sum(rejected) <= 5

@@ -99,6 +99,25 @@ def test_samples_and_counterfactuals_are_on_the_grid_of_the_column(tmp_path):
     np.testing.assert_array_equal(icdh.load(tmp_path / "m.icdh").sample(500, random_state=0), drawn)
 
 
+@pytest.mark.parametrize("noise", ["gaussian", "auto"])
+def test_amounts_are_hardly_ever_drawn_below_zero_nor_shares_beyond_one(noise):
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=1000)
+    amount = np.abs(0.5 * x + 0.6 * rng.normal(size=1000))
+    share = 1.0 / (1.0 + np.exp(-2.0 * x - 1.5 * rng.normal(size=1000)))
+    X = np.column_stack([x, amount, share])
+    fits = [HNMSearch(noise_distribution=noise, column_transform="none").fit(own) for own in (X, X * [1.0, -1.0, 1.0])]
+    for fit, sign in zip(fits, (1.0, -1.0), strict=True):
+        drawn = fit.sample(20_000, random_state=0) * [1.0, sign, 1.0]
+        assert np.mean((drawn[:, 1] < 0.0) | (drawn[:, 2] < 0.0) | (drawn[:, 2] > 1.0)) < 2e-3
+        np.testing.assert_allclose(drawn.mean(axis=0)[1:], X.mean(axis=0)[1:], atol=0.04)
+        assert np.isfinite(fit.score(X * [1.0, -3.0 * sign, 1.0]))  # a row beyond is improbable, not impossible
+        assert not icdh.check(fit, fit.sample(1000, random_state=1)).rejected
+    assert fits[1].score(X * [1.0, -1.0, 1.0]) == pytest.approx(fits[0].score(X), abs=1e-6)
+    natural = fits[0].counterfactual(X, do={})
+    np.testing.assert_allclose(natural, X, atol=1e-6)
+
+
 def test_no_count_that_is_drawn_is_a_negative_zero():
     rng = np.random.default_rng(5)
     x = rng.normal(size=500)

@@ -16,6 +16,7 @@ sys.path.append(str(ROOT))
 
 import all_sets
 import calibration_report
+import counts
 import outside_truths
 import own_method
 import published_sets
@@ -97,7 +98,12 @@ def networks(rows):
 
 
 MISSED = ("jumps", "three_way", "surface")  # by splines, which the page says
-TABLES = {"published_sets": published, "standard_networks": networks, "outside_truths": outside_truths.print_summary}
+TABLES = {
+    "published_sets": published,
+    "standard_networks": networks,
+    "outside_truths": outside_truths.print_summary,
+    "counts": counts.print_summary,
+}
 
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))

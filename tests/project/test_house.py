@@ -42,7 +42,7 @@ ROOMS = {
     "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure",
     "_utils": (
         "arrays < weighted < atomic cells clock damping labels parallel result shell"
-        " < checks compilation density entropy < jit"
+        " < checks compilation density entropy negative_binomial < jit"
     ),
     "_rows": "related < dependence",
     "_table": (
@@ -51,7 +51,7 @@ ROOMS = {
     ),
     "_node_model": (
         "noise_density < _kernels law < _outputs_kernels _additive_kernels _linear_kernels response < "
-        "_descent_kernels network < noise gain_estimates gaussian scoring < ordinal categorical count < point_masses < "
+        "_descent_kernels network < noise gain_estimates gaussian scoring < ordinal categorical < count point_masses < "
         "evidence columns families < design_effects additive screening pair_estimates < family_models < "
         "score < mean_and_spread"
     ),

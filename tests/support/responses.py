@@ -12,7 +12,7 @@ from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.law import CONSTANT, Conditional
 from icdh._node_model.network import NodeNetwork
 from icdh._node_model.noise import fit_noise
-from icdh._node_model.noise_density import Noise, Student
+from icdh._node_model.noise_density import Gaussian, Noise, Student
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response
@@ -34,10 +34,12 @@ class Subject:
     dense: bool = False
     cell: float = 0.0
     noise: Noise | None = None
+    limits: tuple | None = None
 
     @property
     def law(self):
-        return self.response.law if self.noise is None else self.response.law.with_noise(self.noise)
+        law = self.response.law if self.noise is None else self.response.law.with_noise(self.noise)
+        return law if self.limits is None else law.within(*self.limits)
 
     @property
     def free(self):
@@ -111,12 +113,12 @@ def masses(rng, n, repeats=1, weights=None):
     return Subject(response, y, support=(-1.0, 2.0), dense=True)
 
 
-def under(subject, noise):
-    """The same kind with another noise of its law."""
+def under(subject, noise, limits=None):
+    """The same kind with another noise of its law, and perhaps limits of its values."""
 
     def of(rng, n):
         given = subject(rng, n)
-        given.noise = noise
+        given.noise, given.limits = noise, limits
         return given
 
     return of
@@ -124,6 +126,12 @@ def under(subject, noise):
 
 def counts(rng, n, repeats=1, weights=None):
     k = np.repeat(rng.negative_binomial(3, 0.5, size=n).astype(float), repeats)
+    response = CountResponse(k, weights, -0.8, 0.25)
+    return Subject(response, -0.8 + 0.25 * k, support=tuple(-0.8 + 0.25 * np.arange(500.0)))
+
+
+def inflated_counts(rng, n, repeats=1, weights=None):
+    k = np.repeat(rng.negative_binomial(8, 0.25, size=n) * (np.arange(n) % 3 > 0.0), repeats)
     response = CountResponse(k, weights, -0.8, 0.25)
     return Subject(response, -0.8 + 0.25 * k, support=tuple(-0.8 + 0.25 * np.arange(500.0)))
 
@@ -136,6 +144,7 @@ SUBJECTS = {
     "labels": labels,
     "point masses": masses,
     "counts": counts,
+    "counts and zeros beside them": inflated_counts,
 }
 
 SKEWED = (np.random.default_rng(0).beta(1.0, 3.0, size=400) - 0.25) / 0.19
@@ -143,4 +152,8 @@ LAWS = {
     f"{name} under {noise.name} noise": under(subject, noise)
     for name, subject in (("a number", continuous), ("point masses", masses))
     for noise in (Student(8.0, 0.8), fit_noise(SKEWED, "free", None))
+} | {
+    f"{name} within limits under {noise.name} noise": under(subject, noise, (-0.7, 1.1))
+    for name, subject in (("a number", continuous), ("point masses", masses))
+    for noise in (Gaussian(), Student(8.0, 0.8), fit_noise(SKEWED, "free", None))
 }

@@ -7,6 +7,7 @@ from icdh._utils.clock import Clock, OutOfTime, compiling
 from icdh._utils.compilation import CompilationWatch, logger, watch
 from icdh._utils.density import gaussian_nll
 from icdh._utils.entropy import GAUSSIAN_ENTROPY, entropy, negentropy, spread_ties, vasicek_entropy
+from icdh._utils.negative_binomial import fit_counts
 from icdh._utils.parallel import (
     _bundled_openblas,
     deferred_interrupts,
