@@ -29,7 +29,7 @@ from functools import cached_property
 
 import numpy as np
 
-from icdh._effect.sample import ENOUGH, Estimate, Sample, effective_rows, sandwich
+from icdh._effect.sample import Estimate, Sample, effective_rows, sandwich
 from icdh._effect.splines import sums_of
 from icdh._utils.arrays import Floats, Integers, Mask
 
@@ -100,11 +100,9 @@ class Difference:
         if share >= LEAST_SHARE and self._compares(kept):
             answer, has_covariates = self._mean_of(kept), len(self.sample.covariates) > 0
             if min(answer.effective) >= FEWEST or not has_covariates:
-                fewest, rows = answer.degrees + 1.0, "groups" if self.sample.groups else "rows"
-                few = f"few {rows} speak for one value of the cause: {fewest:.0f} of equal weight would say as much"
                 left = "some rows hardly ever have the other value of the cause: the answer is about the "
                 left += f"{percent(share)} of the rows that have counterparts"
-                notes = (few,) * (fewest < ENOUGH) + (left,) * (share < 1.0)
+                notes = self.sample.few(answer.degrees + 1.0) + (left,) * (share < 1.0)
                 bounds = self._bounds(kept, answer.interval(self.level)) if share < 1.0 else None
                 return replace(answer, share=share, bounds=bounds, notes=notes).times(self.sample.unit)
         why = f"too few rows or groups to compare: {percent(share)} of the rows have counterparts, and {counts.min()} "

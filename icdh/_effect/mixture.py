@@ -25,35 +25,15 @@ Pensar, Talvitie, Hyttinen, Koivisto: "A Bayesian approach for estimating causal
 
 import math
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from icdh import graphs
+from icdh._effect.result import Interval
 from icdh._effect.sample import Estimate
 from icdh._utils.arrays import Floats, Mask
 
 LEAST_PROBABILITY = 1e-3  # of all sets of parents that are left out together
-
-
-class Mixture(NamedTuple):
-    """An effect over graphs.
-
-    Attributes
-    ----------
-    value, lower, upper : float
-        Its mean, and the ends of its interval.
-    probability : float
-        The probability that there is a path from cause to effect.
-    unanswered : float
-        The probability of the sets of parents that leave no answer; the others are weighed up.
-    """
-
-    value: float
-    lower: float
-    upper: float
-    probability: float
-    unanswered: float
 
 
 def parent_sets(drawn: Mask, weights: Floats, cause: int, effect: int) -> dict[tuple[int, ...], float]:
@@ -78,8 +58,10 @@ def parent_sets(drawn: Mask, weights: Floats, cause: int, effect: int) -> dict[t
 
 def mixture(
     sets: Mapping[tuple[int, ...], float], answer: Callable[[tuple[int, ...]], Estimate], level: float
-) -> Mixture:
+) -> tuple[Interval, float]:
     """Return the mixture of the estimates that sets of parents give, and of zero.
+
+    Beside it stands the probability of the sets that give no answer; the others are weighed up.
 
     Parameters
     ----------
@@ -102,9 +84,9 @@ def mixture(
         else:
             unanswered += weight
     if sets and len(parts) == 1:
-        return Mixture(math.nan, math.nan, math.nan, probability, unanswered)
+        return Interval(math.nan), unanswered
     weights, means, lower, upper = np.array(parts).T
     weights[1:] *= probability / max(weights[1:].sum(), 1e-300)
     order = np.argsort(-weights)
     kept = order[: np.searchsorted(np.cumsum(weights[order]), each) + 1]
-    return Mixture(float(weights @ means), float(lower[kept].min()), float(upper[kept].max()), probability, unanswered)
+    return Interval(float(weights @ means), float(lower[kept].min()), float(upper[kept].max())), unanswered

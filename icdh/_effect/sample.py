@@ -84,6 +84,12 @@ class Sample:
         columns, weights = (self.effect[rows], self.cause[rows], self.covariates[:, rows]), self.weights[rows]
         return Sample(*columns, self.has_labels, weights / weights.mean(), groups, within, self.seed, self.unit)
 
+    def few(self, effective: float) -> tuple[str, ...]:
+        """Return a note if rows, or groups, say no more than this effective number."""
+        rows = "groups" if self.groups else "rows"
+        note = f"the answer rests on few {rows}: {effective:.0f} of equal weight would say as much"
+        return (note,) * (effective < ENOUGH)
+
     def folds(self, strata: Floats | None = None) -> Integers:
         """Return the fold of every row: of rows or groups; those of a stratum in different folds."""
         n = self.effect.size
