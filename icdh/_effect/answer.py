@@ -225,18 +225,17 @@ def _without_units(
 ) -> tuple[TableLike, list[list[Hashable]], Mapping[str, list[Hashable]], object]:
     """Return a table without columns of groups, units and weights; labels of rows by grouping and by unit; weights."""
     several = isinstance(groups, tuple) and len(groups) < FEWEST_ROWS and groups not in (column_labels(X) or [])
-    ways: list[Groups] = [*groups] if isinstance(groups, tuple) and several else [groups]
-    units = [within] if isinstance(within, (str, int)) else [] if isinstance(within, Mapping) else [*(within or ())]
-    ways = [way for way in ways if way is not None]
-    labels = [without_groups(X, column)[1] or [] for column in (*ways, *units)]
-    columns: list[object] = [*ways, *units]
+    ways = [way for way in (groups if isinstance(groups, tuple) and several else [groups]) if way is not None]
+    units = within if isinstance(within, Mapping) else [within] if isinstance(within, (str, int)) else within or ()
+    named = dict(units) if isinstance(units, Mapping) else {str(column): column for column in units}
+    columns: list[object] = [*ways, *named.values()]
+    labels = [without_groups(X, column)[1] or [] for column in columns]
     if isinstance(weights, (str, int)):
         columns, weights = [*columns, weights], without_column(X, weights, "sample_weight")[1]
     names = dict.fromkeys(column for column in columns if isinstance(column, Hashable))
     for column in sorted(names, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
         X = without_groups(X, column)[0]
-    named = within if isinstance(within, Mapping) else dict(zip(map(str, units), labels[len(ways) :], strict=True))
-    return X, labels[: len(ways)], named, weights
+    return X, labels[: len(ways)], dict(zip(named, labels[len(ways) :], strict=True)), weights
 
 
 def _model_of(X: object) -> StructuralModel | None:

@@ -175,7 +175,7 @@ class Slope:
         return float(fdtrc(further, self._curve.degrees, wald))
 
     def _notes(self, share: float = 1.0) -> list[str]:
-        notes = [*self.sample.few(self._line.effective)]
+        notes = [*self.sample.notes(self._line.effective)]
         if share < LEAST_LEFT:
             notes.append(f"the covariates tell {1.0 - share:.1%} of the cause: little is left to compare")
         if self._is_misfit:

@@ -507,11 +507,27 @@ def test_jumps_in_several_covariates_are_noticed(n, further):
     jump, covariates = 2.0 * ((w[0] > 0.0) & (w[1] > 0.0)), list(range(2 + further))
     dose = jump + noise[0]
     X = np.column_stack([*w, dose, 0.5 * dose + 2.0 * jump + noise[1]])
-    with pytest.warns(DataWarning, match="a form that splines miss"):
-        icdh.effect(X, 2 + further, 3 + further, covariates)
+    with pytest.warns(DataWarning):
+        answer = icdh.effect(X, 2 + further, 3 + further, covariates)
+    assert "a form that splines miss" in answer.notes[-1]
     smooth = w.sum(axis=0) + w[0] * w[1]
     X = np.column_stack([*w, smooth + noise[0], smooth + noise[1]])
     icdh.effect(X, 2 + further, 3 + further, covariates)  # a warning would be an error
+
+
+def test_two_covariates_that_act_together_in_a_curve_have_their_tensor_product():
+    rng = np.random.default_rng(0)
+    w, noise = rng.normal(size=(2, 1500)), rng.normal(size=(2, 1500))
+    together = 2.0 * np.tanh(w.sum(axis=0)) * w[0]
+    dose = together + noise[0]
+    X = np.column_stack([*w, dose, 0.5 * dose + 2.0 * together + noise[1]])
+    with pytest.warns(DataWarning, match="act on the cause together, in curves"):
+        answer = icdh.effect(X, 2, 3, [0, 1])
+    assert answer.lower < 0.5 < answer.upper
+    plain = Sample(X[:, 3], dose, w, (False, False), np.ones(1500))
+    assert plain.is_tensor
+    object.__setattr__(plain, "is_tensor", False)
+    assert Slope(plain).estimate().value > 0.5 + 0.5 * width(answer)
 
 
 # Hidden causes.
