@@ -10,8 +10,7 @@ with t_S the distribution of Student's t around the estimate that is adjusted fo
 
 Quantiles of this mixture hold 95 % over all pairs of variables, but too few effects of those with a path: the true set
 often has little probability, and the quantiles cut its interval. So the interval is the hull of those of the most
-probable sets, no path among them, that are together 97.5 % probable, each at 97.5 %: a miss of the set and a miss of
-its interval share the 5 % (Bonferroni).
+probable sets, together 95 % of all that have a path, each at 95 %; and of zero, unless a path is 95 % probable.
 
 References
 ----------
@@ -72,21 +71,21 @@ def mixture(
     level : float
         The probability of the interval.
     """
-    probability, left, each = sum(sets.values()), LEAST_PROBABILITY, (1.0 + level) / 2.0
-    parts, unanswered = [(1.0 - probability, 0.0, 0.0, 0.0)], 0.0
+    probability, left, parts, unanswered = sum(sets.values()), LEAST_PROBABILITY, [], 0.0
     for parents, weight in sorted(sets.items(), key=lambda pair: pair[1]):
         left -= weight
         if left > 0.0 and weight < max(sets.values()):
             continue
         estimate = answer(parents)
         if math.isfinite(estimate.error):
-            parts.append((weight, estimate.value, *estimate.interval(each)))
+            parts.append((weight, estimate.value, *estimate.interval(level)))
         else:
             unanswered += weight
-    if sets and len(parts) == 1:
-        return Interval(math.nan), unanswered
+    if not parts:
+        return Interval(*[math.nan if sets else 0.0] * 3), unanswered
     weights, means, lower, upper = np.array(parts).T
-    weights[1:] *= probability / max(weights[1:].sum(), 1e-300)
+    weights /= weights.sum()
     order = np.argsort(-weights)
-    kept = order[: np.searchsorted(np.cumsum(weights[order]), each) + 1]
-    return Interval(float(weights @ means), float(lower[kept].min()), float(upper[kept].max())), unanswered
+    kept = order[: np.searchsorted(np.cumsum(weights[order]), level) + 1] if probability > 1.0 - level else order[:0]
+    ends = [*lower[kept], *upper[kept], *[0.0] * (probability < level)]
+    return Interval(probability * float(weights @ means), float(min(ends)), float(max(ends))), unanswered

@@ -655,7 +655,7 @@ def estimate_of(value, error):
 def test_an_average_over_graphs_has_the_hull_of_the_intervals_of_the_most_probable():
     from scipy.stats import norm
 
-    reach = norm.ppf(0.975)  # of 95 % given a set, where 90 % are asked for
+    reach = norm.ppf(0.95)
     alone, _ = mixture({(0,): 1.0}, lambda _: estimate_of(2.0, 0.5), 0.9)
     assert list(alone) == pytest.approx([2.0, 2.0 - 0.5 * reach, 2.0 + 0.5 * reach])
     doubtful, _ = mixture({(0,): 0.5}, lambda _: estimate_of(2.0, 0.5), 0.9)
@@ -663,6 +663,8 @@ def test_an_average_over_graphs_has_the_hull_of_the_intervals_of_the_most_probab
     values = {(): -3.0, (0,): 1.0, (1,): 5.0}
     three, _ = mixture({(): 0.04, (0,): 0.6, (1,): 0.36}, lambda parents: estimate_of(values[parents], 1.0), 0.9)
     assert list(three) == pytest.approx([-0.12 + 0.6 + 1.8, 1.0 - reach, 5.0 + reach])
+    given_a_path, _ = mixture({(0,): 0.3, (1,): 0.03}, lambda parents: estimate_of(values[parents], 1.0), 0.9)
+    assert list(given_a_path) == pytest.approx([0.45, 1.0 - reach, 1.0 + reach])
     hardly, _ = mixture({(0,): 0.04}, lambda _: estimate_of(2.0, 0.5), 0.9)
     assert list(hardly) == [0.08, 0.0, 0.0]
     half, unanswered = mixture(
