@@ -158,9 +158,9 @@ def rivals(question: Question, table: pd.DataFrame):
         numbers = pd.get_dummies(table[question.adjust], drop_first=True, dtype=float).to_numpy()
     cause = table[question.cause]
     is_number = pd.api.types.is_numeric_dtype(cause)
-    cause = (cause if is_number else pd.Series(pd.factorize(cause, sort=True)[0])).to_numpy(dtype=float)
+    cause = (cause if is_number else pd.Series(pd.factorize(cause)[0])).to_numpy(dtype=float)
     is_treatment = len(np.unique(cause)) == 2
-    groups = table[question.options["groups"]].to_numpy() if "groups" in question.options else None
+    groups = (table[question.options["groups"]].to_numpy(),) if "groups" in question.options else ()
     effect, truth = table[question.effect].to_numpy(dtype=float), np.ones(len(cause)) if is_treatment else 1.0
     for learner in ("boosting", "lasso"):
         start = time.process_time()

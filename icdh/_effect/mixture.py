@@ -71,21 +71,15 @@ def mixture(
     level : float
         The probability of the interval.
     """
-    probability, left, parts, unanswered = sum(sets.values()), LEAST_PROBABILITY, [], 0.0
-    for parents, weight in sorted(sets.items(), key=lambda pair: pair[1]):
-        left -= weight
-        if left > 0.0 and weight < max(sets.values()):
-            continue
-        estimate = answer(parents)
-        if math.isfinite(estimate.error):
-            parts.append((weight, estimate.value, *estimate.interval(level)))
-        else:
-            unanswered += weight
+    probability, ranked = sum(sets.values()), sorted(sets, key=sets.__getitem__, reverse=True)
+    left = probability - np.cumsum([sets[parents] for parents in ranked])
+    estimates = [(sets[key], answer(key)) for key in ranked[: 1 + np.count_nonzero(left >= LEAST_PROBABILITY)]]
+    parts = [(weight, each.value, *each.interval(level)) for weight, each in estimates if math.isfinite(each.error)]
+    unanswered = sum(weight for weight, each in estimates if not math.isfinite(each.error))
     if not parts:
         return Interval(*[math.nan if sets else 0.0] * 3), unanswered
     weights, means, lower, upper = np.array(parts).T
     weights /= weights.sum()
-    order = np.argsort(-weights)
-    kept = order[: np.searchsorted(np.cumsum(weights[order]), level) + 1] if probability > 1.0 - level else order[:0]
-    ends = [*lower[kept], *upper[kept], *[0.0] * (probability < level)]
+    kept = int(np.searchsorted(np.cumsum(weights), level)) + 1 if probability > 1.0 - level else 0
+    ends = [*lower[:kept], *upper[:kept], *[0.0] * (probability < level)]
     return Interval(probability * float(weights @ means), float(min(ends)), float(max(ends))), unanswered
