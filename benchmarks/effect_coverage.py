@@ -45,7 +45,7 @@ def ours(drawn: Drawn, seed: int, of_treated: bool):
     if not drawn.is_treatment:
         slope = Slope(sample)
         answer = slope.estimate()
-        noticed = any("splines miss" in note for note in answer.notes)
+        noticed = any("splines miss" in note or "together, in curves" in note for note in answer.notes)
         return answer.value, *answer.interval(0.95), drawn.truth, noticed, slope.bend()
     answer = Difference(sample, (0.0, 1.0), 1 if of_treated else -1).estimate()
     if not np.isfinite(answer.value):

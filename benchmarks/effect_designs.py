@@ -7,6 +7,7 @@ treatment, the effect of each row: an answer about some rows should be their mea
 from dataclasses import dataclass, field
 
 import numpy as np
+from effect_graphs import drawn
 
 DESIGNS = {}
 
@@ -287,6 +288,15 @@ def surface(rng, n):
     mean = np.sin(1.5 * (w[0] + w[1]))
     dose = mean + 0.5 * w[2] + rng.normal(size=n)
     return Drawn(0.5 * dose + 2.0 * mean + w[2] ** 2 + rng.normal(size=n), dose, w.T, 0.5)
+
+
+@design
+def network(rng, n):
+    """Draw random networks of two covariates, which act together on a cause and on its effect, in any curve."""
+    A = np.zeros((4, 4))
+    A[:2, 2:] = A[2, 3] = 1.0
+    X, _, slope = drawn("curved", A, n, rng)
+    return Drawn(X[:, 3], X[:, 2], X[:, :2], slope(2, 3))
 
 
 # Rows that were sampled with unequal chances, which are known.

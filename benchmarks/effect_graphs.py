@@ -9,7 +9,8 @@ is its mean slope, weighted by what the true causes of the cause leave of it, fr
 of the effect is taken out, as its mean alone makes the truth as uncertain as an answer. Prints, by kind, density
 and rows, coverage and median width of pairs with a path, coverage of those without one, and how often there is an
 effect where its probability is said. Results are kept in ``results/effect_graphs.json``; an interrupted run goes on.
-Seeds begin at 800,000.
+Seeds begin at 800,000; that one, of 8 and 10 variables, and 860,000 to 860,009 chose the rule of the interval. Rows of
+before that rule have no interval of the posterior.
 """
 
 import argparse
@@ -89,7 +90,8 @@ def table(rows):
                 parts.append(f"{np.mean(held):.2f}" if held else "")
             widths = [answer[name][2] - answer[name][1] for answer in answers if answer["path"] and name in answer]
             figures.append(f"{parts[0]} / {parts[1]}, {np.nanmedian(widths):.2f}" if widths else "")
-        yield f"| {key[0]} | {key[1]} | {key[2]} N | {key[3]} | {len(group)} | {' | '.join(figures)} |"
+        tables = f"{sum('mixture' in row['answers'][0] for row in group)} of {len(group)}"
+        yield f"| {key[0]} | {key[1]} | {key[2]} N | {key[3]} | {tables} | {' | '.join(figures)} |"
     yield ""
     yield "| said probability of an effect | pairs | mean said | share with an effect |"
     yield "|---|---|---|---|"

@@ -153,12 +153,14 @@ def rivals(question: Question, table: pd.DataFrame):
     """Yield DoubleML's answers, where it can be asked the same."""
     if "within" in question.options:
         return
-    numbers = pd.get_dummies(table[question.adjust], drop_first=True, dtype=float).to_numpy()
-    cause = pd.factorize(table[question.cause], sort=True)[0] if table[question.cause].dtype == object else None
-    cause = table[question.cause].to_numpy(dtype=float) if cause is None else cause.astype(float)
+    numbers = np.zeros((len(table), 1))
+    if question.adjust:
+        numbers = pd.get_dummies(table[question.adjust], drop_first=True, dtype=float).to_numpy()
+    cause = table[question.cause]
+    is_number = pd.api.types.is_numeric_dtype(cause)
+    cause = (cause if is_number else pd.Series(pd.factorize(cause)[0])).to_numpy(dtype=float)
     is_treatment = len(np.unique(cause)) == 2
-    groups = table[question.options["groups"]].to_numpy() if "groups" in question.options else None
-    numbers = numbers if numbers.size else np.zeros((len(cause), 1))
+    groups = (table[question.options["groups"]].to_numpy(),) if "groups" in question.options else ()
     effect, truth = table[question.effect].to_numpy(dtype=float), np.ones(len(cause)) if is_treatment else 1.0
     for learner in ("boosting", "lasso"):
         start = time.process_time()

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from icdh._effect.average import Difference, percent
-from icdh._effect.covariates import adjustment_set, check_path, notes_on_covariates, notes_on_tiers
+from icdh._effect.covariates import adjustment_set, check_path, notes_on_covariates
 from icdh._effect.mixture import mixture, parent_sets
 from icdh._effect.result import Curve, Effect
 from icdh._effect.sample import Estimate, Sample, robustness_value, strongest_covariate
@@ -158,7 +158,8 @@ def effect(
     pair = variable_index(cause, table.names, "cause"), variable_index(effect, table.names, "effect")
     if pair[0] == pair[1]:
         raise ValueError(f"cause and effect are both {table.names[pair[0]]!r}; name two variables")
-    seed = int(random_generator(random_state).integers(2**31))
+    folds = int(random_generator(random_state).integers(2**31))
+    seed = random_state if isinstance(random_state, int) else folds  # as of a fit and a posterior by hand
     content = [table.values[k] for k in (*pair, *range(table.n_variables))]
     n = table.n_observations
     share = np.ones(n) if shares is None else checked_weights(shares, n, FEWEST_ROWS)
@@ -167,7 +168,7 @@ def effect(
     units = {name: _numbers(table, of, rows) for name, of in labels_of_units.items()}
     clusters = [] if table.related is None else [table.related.units[rows]]
     clusters = [*clusters, *(_numbers(table, of, rows) for of in ways[1:])] or list(units.values())[:1]
-    question = _Question(table.of_rows(rows), *pair, share[rows], tuple(clusters), units, seed, target, level)
+    question = _Question(table.of_rows(rows), *pair, share[rows], tuple(clusters), units, folds, target, level)
     question.check([])
     ends = product(question.contrasts(contrast), outcomes_of(table.categories.get(pair[1])))
     questions = [replace(question, contrast=each, outcome=outcome) for each, outcome in ends]
@@ -185,8 +186,9 @@ def effect(
         sets = parent_sets(graphs.graphs, graphs.weights, *pair)
         answers, notes = [each.mixture(sets) for each in questions], list[str]()
     else:
-        covariates, notes = _covariates(adjust, _model_of(model), table, *pair)
-        notes += notes_on_tiers(Knowledge.of(knowledge), table.names, pair[0], covariates)
+        covariates = _covariates(adjust, _model_of(model), table, *pair)
+        adjacency = None if graph is None else graph.adjacency
+        notes = notes_on_covariates(adjacency, Knowledge.of(knowledge), table.names, *pair, covariates)
         question.check(covariates)
         covariates = [k for k in covariates if table.varying[k]]
         results = [each.answer(covariates) for each in questions]
@@ -223,18 +225,17 @@ def _without_units(
 ) -> tuple[TableLike, list[list[Hashable]], Mapping[str, list[Hashable]], object]:
     """Return a table without columns of groups, units and weights; labels of rows by grouping and by unit; weights."""
     several = isinstance(groups, tuple) and len(groups) < FEWEST_ROWS and groups not in (column_labels(X) or [])
-    ways: list[Groups] = [*groups] if isinstance(groups, tuple) and several else [groups]
-    units = [within] if isinstance(within, (str, int)) else [] if isinstance(within, Mapping) else [*(within or ())]
-    ways = [way for way in ways if way is not None]
-    labels = [without_groups(X, column)[1] or [] for column in (*ways, *units)]
-    columns: list[object] = [*ways, *units]
+    ways = [way for way in (groups if isinstance(groups, tuple) and several else [groups]) if way is not None]
+    units = within if isinstance(within, Mapping) else [within] if isinstance(within, (str, int)) else within or ()
+    named = dict(units) if isinstance(units, Mapping) else {str(column): column for column in units}
+    columns: list[object] = [*ways, *named.values()]
+    labels = [without_groups(X, column)[1] or [] for column in columns]
     if isinstance(weights, (str, int)):
         columns, weights = [*columns, weights], without_column(X, weights, "sample_weight")[1]
     names = dict.fromkeys(column for column in columns if isinstance(column, Hashable))
     for column in sorted(names, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
         X = without_groups(X, column)[0]
-    named = within if isinstance(within, Mapping) else dict(zip(map(str, units), labels[len(ways) :], strict=True))
-    return X, labels[: len(ways)], named, weights
+    return X, labels[: len(ways)], dict(zip(named, labels[len(ways) :], strict=True)), weights
 
 
 def _model_of(X: object) -> StructuralModel | None:
@@ -245,19 +246,17 @@ def _model_of(X: object) -> StructuralModel | None:
 
 def _covariates(
     adjust: Sequence[Hashable] | str, graph: StructuralModel | None, table: Table, cause: int, effect: int
-) -> tuple[list[int], list[str]]:
-    """Return the covariates, and what the graph has against those that the user names."""
+) -> list[int]:
+    """Return the covariates that the user names, or those that the graph asks for."""
     if isinstance(adjust, str):
         assert graph is not None
         check_path(graph.adjacency, graph.names, cause, effect)
-        return adjustment_set(graph.adjacency, cause, effect), []
+        return adjustment_set(graph.adjacency, cause, effect)
     covariates = list(dict.fromkeys(variable_index(key, table.names, "adjust") for key in adjust))
     for role, at in (("cause", cause), ("effect", effect)):
         if at in covariates:
             raise ValueError(f"{option('adjust')} has the {role} {table.names[at]!r} itself; name causes of both")
-    if graph is None:
-        return covariates, []
-    return covariates, notes_on_covariates(graph.adjacency, graph.names, cause, effect, covariates)
+    return covariates
 
 
 def _numbers(table: Table, labels: list[Hashable], rows: Integers) -> Integers:
@@ -399,10 +398,10 @@ class _Question:
             self.check(parents)
             return self.estimator([k for k in parents if self.table.varying[k]]).estimate()
 
-        average = mixture(sets, estimate, self.level)
-        note = f"graphs of probability {average.unanswered:.2f} give no answer, and are left out"
-        answer = self._effect(average[:3], f"{self._estimand()}, averaged over graphs, zero in those without a path")
-        return replace(answer, probability_of_effect=average.probability, notes=(note,) * (average.unanswered > 0.01))
+        average, unanswered = mixture(sets, estimate, self.level)
+        answer = self._effect(average, f"{self._estimand()}, averaged over graphs, zero in those without a path")
+        note = f"graphs of probability {unanswered:.2f} give no answer, and are left out"
+        return replace(answer, probability_of_effect=sum(sets.values()), notes=(note,) * (unanswered > 0.01))
 
     def _effect(self, numbers: tuple[float, float, float], estimand: str) -> Effect:
         """Return an answer that holds the question, estimate and interval, and the estimate without adjustment."""

@@ -29,7 +29,7 @@ from functools import cached_property
 
 import numpy as np
 
-from icdh._effect.sample import ENOUGH, Estimate, Sample, effective_rows, sandwich
+from icdh._effect.sample import Estimate, Sample, effective_rows, sandwich
 from icdh._effect.splines import sums_of
 from icdh._utils.arrays import Floats, Integers, Mask
 
@@ -78,18 +78,14 @@ class Difference:
         return all(arm.sum() >= least and np.unique(self._folds[arm]).size > 1 for arm in rows & self._arms)
 
     @cached_property
-    def _fits(self) -> tuple[Floats, Floats]:
-        """Probabilities of both values, and means of the effect at both, shapes (2, n)."""
+    def _fits(self) -> tuple[Floats, Floats, Floats]:
+        """Probabilities of both values and means of the effect at both, (2, n); of being in the target, (n,)."""
         splines, at, folds, effect = self.sample.splines, self._arms, self._folds, self.sample.effect[:, np.newaxis]
         high = splines.probabilities(at[1], folds)
         low = 1.0 - high if at.any(axis=0).all() else splines.probabilities(at[0], folds)
         means = [splines.means(effect, folds, rows=rows)[0][:, 0] for rows in at]
-        return np.clip([low, high], 1e-12, 1.0), np.array(means)  # against division by zero alone
-
-    @cached_property
-    def _chance(self) -> Floats:
-        """The probability of every row to be one of those whose mean effect it is, shape (n,)."""
-        return self._fits[0][self.target] if self.target >= 0 else np.ones(self._target.size)
+        chances = np.clip([low, high], 1e-12, 1.0)  # against division by zero alone
+        return chances, np.array(means), chances[self.target] if self.target >= 0 else np.ones_like(high)
 
     def estimate(self) -> Estimate:
         """Return the mean effect in the user's unit, of rows with counterparts; NaN where hardly any row has one."""
@@ -100,11 +96,9 @@ class Difference:
         if share >= LEAST_SHARE and self._compares(kept):
             answer, has_covariates = self._mean_of(kept), len(self.sample.covariates) > 0
             if min(answer.effective) >= FEWEST or not has_covariates:
-                fewest, rows = answer.degrees + 1.0, "groups" if self.sample.groups else "rows"
-                few = f"few {rows} speak for one value of the cause: {fewest:.0f} of equal weight would say as much"
                 left = "some rows hardly ever have the other value of the cause: the answer is about the "
                 left += f"{percent(share)} of the rows that have counterparts"
-                notes = (few,) * (fewest < ENOUGH) + (left,) * (share < 1.0)
+                notes = self.sample.notes(answer.degrees + 1.0) + (left,) * (share < 1.0)
                 bounds = self._bounds(kept, answer.interval(self.level)) if share < 1.0 else None
                 return replace(answer, share=share, bounds=bounds, notes=notes).times(self.sample.unit)
         why = f"too few rows or groups to compare: {percent(share)} of the rows have counterparts, and {counts.min()} "
@@ -116,8 +110,8 @@ class Difference:
 
     def _mean_of(self, kept: Mask) -> Estimate:
         """Return the mean effect of the rows that are kept."""
-        y, (probabilities, means), each = self.sample.effect, self._fits, self.sample.weights
-        members, chance = each * (kept & self._target), kept * self._chance
+        y, (probabilities, means, chance), each = self.sample.effect, self._fits, self.sample.weights
+        members, chance = each * (kept & self._target), kept * chance
         size = members.sum()
         weights = each * self._arms * chance / probabilities
         weights *= size / weights.sum(axis=1, keepdims=True)
@@ -140,10 +134,9 @@ class Difference:
         The variance of a mean of rows is the sum of 1 / p_0 + 1 / p_1 over their squared number. Of the rows with one
         value, whose number is the sum of its p, each row counts p times, with 1 / p of the other value.
         """
-        others, mass = [value for value in (0, 1) if value != self.target], self.sample.weights * self._chance
-        variance = (1.0 / self._fits[0][others]).sum(axis=0)
-        order = np.argsort(variance)
-        squares = self.sample.weights * mass * variance
+        others, (probabilities, _, chance) = [value for value in (0, 1) if value != self.target], self._fits
+        variance, mass = (1.0 / probabilities[others]).sum(axis=0), self.sample.weights * chance
+        order, squares = np.argsort(variance), self.sample.weights * mass * variance
         of_mean = np.cumsum(squares[order]) / np.square(np.cumsum(mass[order]))
         best = int(np.argmin(of_mean))
         return np.asarray((variance <= variance[order[best]]) | (of_mean[-1] < LEAST_GAIN * of_mean[best]))

@@ -10,8 +10,6 @@ from icdh._utils.labels import listed, printable
 from icdh.exceptions import option
 from icdh.knowledge import Knowledge
 
-BIASED = "adjusting for what comes after the cause may bias the answer"
-
 
 def check_path(adjacency: Floats, names: Sequence[Hashable], cause: int, effect: int) -> None:
     """Raise ValueError if a graph has no path from a cause to an effect: it then gives no estimate, not even zero.
@@ -25,25 +23,15 @@ def check_path(adjacency: Floats, names: Sequence[Hashable], cause: int, effect:
     cause, effect : int
         Their positions.
     """
-    if graphs.descendants(adjacency)[cause, effect]:
+    reach = graphs.descendants(adjacency)
+    if reach[cause, effect]:
         return
-    opposite = "".join(f" (it has the {way})" for way in _opposite_direction(adjacency, names, cause, effect))
+    back = f" (it has one from {names[effect]!r} to {names[cause]!r})" if reach[effect, cause] else ""
     raise ValueError(
-        f"the graph has no path from {names[cause]!r} to {names[effect]!r}{opposite}, so it gives no estimate; that is "
-        "not evidence of no effect: an edge may be too weak for so few rows. Name the common causes of the two in "
+        f"the graph has no path from {names[cause]!r} to {names[effect]!r}{back}, so it gives no estimate; that is not "
+        "evidence of no effect: an edge may be too weak for so few rows. Name the common causes of the two in "
         f"{option('adjust')}; in a randomised trial there are none"
     )
-
-
-def _opposite_direction(adjacency: Floats, names: Sequence[Hashable], cause: int, effect: int) -> list[str]:
-    """Return the directed path from the effect to the cause of a DAG, if any: an arrow back closes a cycle."""
-    if not graphs.descendants(adjacency)[effect, cause]:
-        return []
-    closed = adjacency.copy()
-    closed[cause, effect] = 1.0
-    cycle = graphs.find_cycle(closed)[:-1]
-    first = cycle.index(effect)
-    return [f"opposite direction: {' -> '.join(printable(names[k]) for k in cycle[first:] + cycle[:first])}"]
 
 
 def adjustment_set(adjacency: Floats, cause: int, effect: int) -> list[int]:
@@ -71,49 +59,35 @@ def adjustment_set(adjacency: Floats, cause: int, effect: int) -> list[int]:
 
 
 def notes_on_covariates(
-    adjacency: Floats, names: Sequence[Hashable], cause: int, effect: int, covariates: Sequence[int]
+    adjacency: Floats | None,
+    knowledge: Knowledge,
+    names: Sequence[Hashable],
+    cause: int,
+    effect: int,
+    covariates: Sequence[int],
 ) -> list[str]:
-    """Return what a graph has against covariates that a user chose.
+    """Return what a graph and tiers have against covariates.
 
     Parameters
     ----------
-    adjacency : ndarray, shape (N, N)
-        The graph.
+    adjacency : ndarray, shape (N, N), or None
+        The graph, if there is one.
+    knowledge : Knowledge
+        With or without tiers.
     names : sequence
-        Its variables.
+        The variables.
     cause, effect : int
         Their positions.
     covariates : sequence of int
         The positions of the covariates.
     """
-    reach = graphs.descendants(adjacency)
-    after = [k for k in covariates if reach[cause, k]]
-    path = (
-        f"on a path from {printable(names[cause])} to {printable(names[effect])}, so adjusting takes that part of the "
-    )
-    notes = _note([names[k] for k in after if reach[k, effect]], f"by the graph {path}effect away")
-    biased = f"by the graph caused by {names[cause]}: {BIASED}"
-    notes += _note([names[k] for k in after if not reach[k, effect]], biased)
-    return notes + [f"the graph has the {way}" for way in _opposite_direction(adjacency, names, cause, effect)]
-
-
-def notes_on_tiers(knowledge: Knowledge, names: Sequence[Hashable], cause: int, covariates: Sequence[int]) -> list[str]:
-    """Return what tiers have against covariates, whoever chose them.
-
-    Parameters
-    ----------
-    knowledge : Knowledge
-        With or without tiers.
-    names : sequence
-        The variables.
-    cause : int
-        Its position.
-    covariates : sequence of int
-        The positions of the covariates.
-    """
     cannot_cause = Knowledge(tiers=knowledge.tiers).rules(names, strict=False).forbidden[:, cause]
-    return _note([names[k] for k in covariates if cannot_cause[k]], f"in a later tier than {names[cause]}: {BIASED}")
-
-
-def _note(names: Sequence[Hashable], what: str) -> list[str]:
-    return [f"{listed(names)} {'is' if len(names) == 1 else 'are'} {what}"] if names else []
+    reach = graphs.descendants(np.zeros(cannot_cause.shape * 2) if adjacency is None else adjacency)
+    notes = [
+        f"after {printable(names[cause])} by the {source} {'comes' if len(late) == 1 else 'come'} {listed(late)}: "
+        "adjusting for what comes after the cause may bias the answer, or take a part of the effect away"
+        for source, is_late in (("graph", reach[cause]), ("tiers", cannot_cause))
+        if (late := [names[k] for k in covariates if is_late[k]])
+    ]
+    back = f"the graph has a path from {printable(names[effect])} to {printable(names[cause])}"
+    return notes + [back] * bool(reach[effect, cause])

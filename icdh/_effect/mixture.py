@@ -10,8 +10,7 @@ with t_S the distribution of Student's t around the estimate that is adjusted fo
 
 Quantiles of this mixture hold 95 % over all pairs of variables, but too few effects of those with a path: the true set
 often has little probability, and the quantiles cut its interval. So the interval is the hull of those of the most
-probable sets, no path among them, that are together 97.5 % probable, each at 97.5 %: a miss of the set and a miss of
-its interval share the 5 % (Bonferroni).
+probable sets, together 95 % of all that have a path, each at 95 %; and of zero, unless a path is 95 % probable.
 
 References
 ----------
@@ -25,35 +24,15 @@ Pensar, Talvitie, Hyttinen, Koivisto: "A Bayesian approach for estimating causal
 
 import math
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
 from icdh import graphs
+from icdh._effect.result import Interval
 from icdh._effect.sample import Estimate
 from icdh._utils.arrays import Floats, Mask
 
 LEAST_PROBABILITY = 1e-3  # of all sets of parents that are left out together
-
-
-class Mixture(NamedTuple):
-    """An effect over graphs.
-
-    Attributes
-    ----------
-    value, lower, upper : float
-        Its mean, and the ends of its interval.
-    probability : float
-        The probability that there is a path from cause to effect.
-    unanswered : float
-        The probability of the sets of parents that leave no answer; the others are weighed up.
-    """
-
-    value: float
-    lower: float
-    upper: float
-    probability: float
-    unanswered: float
 
 
 def parent_sets(drawn: Mask, weights: Floats, cause: int, effect: int) -> dict[tuple[int, ...], float]:
@@ -78,8 +57,10 @@ def parent_sets(drawn: Mask, weights: Floats, cause: int, effect: int) -> dict[t
 
 def mixture(
     sets: Mapping[tuple[int, ...], float], answer: Callable[[tuple[int, ...]], Estimate], level: float
-) -> Mixture:
+) -> tuple[Interval, float]:
     """Return the mixture of the estimates that sets of parents give, and of zero.
+
+    Beside it stands the probability of the sets that give no answer; the others are weighed up.
 
     Parameters
     ----------
@@ -90,21 +71,15 @@ def mixture(
     level : float
         The probability of the interval.
     """
-    probability, left, each = sum(sets.values()), LEAST_PROBABILITY, (1.0 + level) / 2.0
-    parts, unanswered = [(1.0 - probability, 0.0, 0.0, 0.0)], 0.0
-    for parents, weight in sorted(sets.items(), key=lambda pair: pair[1]):
-        left -= weight
-        if left > 0.0 and weight < max(sets.values()):
-            continue
-        estimate = answer(parents)
-        if math.isfinite(estimate.error):
-            parts.append((weight, estimate.value, *estimate.interval(each)))
-        else:
-            unanswered += weight
-    if sets and len(parts) == 1:
-        return Mixture(math.nan, math.nan, math.nan, probability, unanswered)
+    probability, ranked = sum(sets.values()), sorted(sets, key=sets.__getitem__, reverse=True)
+    left = probability - np.cumsum([sets[parents] for parents in ranked])
+    estimates = [(sets[key], answer(key)) for key in ranked[: 1 + np.count_nonzero(left >= LEAST_PROBABILITY)]]
+    parts = [(weight, each.value, *each.interval(level)) for weight, each in estimates if math.isfinite(each.error)]
+    unanswered = sum(weight for weight, each in estimates if not math.isfinite(each.error))
+    if not parts:
+        return Interval(*[math.nan if sets else 0.0] * 3), unanswered
     weights, means, lower, upper = np.array(parts).T
-    weights[1:] *= probability / max(weights[1:].sum(), 1e-300)
-    order = np.argsort(-weights)
-    kept = order[: np.searchsorted(np.cumsum(weights[order]), each) + 1]
-    return Mixture(float(weights @ means), float(lower[kept].min()), float(upper[kept].max()), probability, unanswered)
+    weights /= weights.sum()
+    kept = int(np.searchsorted(np.cumsum(weights), level)) + 1 if probability > 1.0 - level else 0
+    ends = [*lower[:kept], *upper[:kept], *[0.0] * (probability < level)]
+    return Interval(probability * float(weights @ means), float(min(ends)), float(max(ends))), unanswered

@@ -99,7 +99,7 @@ class Effect(Result):
     level : float
         The probability of the interval.
     unadjusted : float
-        The same number where nothing is adjusted for.
+        The same number where nothing is adjusted for: of the same step, or for each unit.
     bounds : tuple of float, or None
         Where many rows have no counterpart: the ends between which the mean effect of all rows lies. The effect of rows
         without a counterpart may be any value seen. That of the others has its interval.
@@ -202,9 +202,9 @@ class Effect(Result):
             for value, rows in self.effective_rows.items()
         ]
         table = {"estimate": f"{self.interval}  ({100.0 * self.level:g} % interval)"}
+        table["without adjustment"] = self.interval.rounded(self.unadjusted)  # the same number, so beside it
         if curve is not None and self.contrast is not None:
             table["for each unit, by a straight line"] = str(curve.slope)
-        table["without adjustment"] = self.interval.rounded(self.unadjusted)
         if self.bounds is not None:
             table["mean of all rows"] = "between {} and {}".format(*map(self.interval.rounded, self.bounds))
         if self.probability_of_effect is not None:

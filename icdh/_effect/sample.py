@@ -35,7 +35,8 @@ from icdh._rows.related import numbered
 from icdh._utils.arrays import Floats, Integers, Mask
 
 N_FOLDS = 20
-BENCHMARK_ROWS = 5000
+MOST_COMPARED = 5000  # rows, where covariates or designs are compared
+TENSOR_GAIN = 10.0  # of n times the log of the error: twice the nats that leave a smaller model no support
 ENOUGH = 20.0  # effective rows or groups
 
 
@@ -73,16 +74,38 @@ class Sample:
     seed: int = 0
     unit: float = 1.0
 
+    def _splines(self, is_tensor: bool) -> Splines:
+        return Splines(self.covariates, self.has_labels, self.weights, self.within, is_tensor)
+
+    @cached_property
+    def is_tensor(self) -> bool:
+        """Whether tensor products of splines tell much more of the cause: else they would cost degrees of freedom."""
+        part = self.thinned()
+        cause = standardised(demeaned(part.cause, part.within, part.weights))
+        plain, tensor = (part._splines(each).error(cause) for each in (False, True))
+        return plain > tensor * math.exp(TENSOR_GAIN / cause.size)
+
     @cached_property
     def splines(self) -> Splines:
         """Regressions on the covariates."""
-        return Splines(self.covariates, self.has_labels, self.weights, self.within)
+        return self._splines(self.is_tensor)
+
+    def thinned(self) -> "Sample":
+        """Return at most 5000 rows, evenly spread."""
+        return self.of_rows(np.arange(self.effect.size)[:: -(-self.effect.size // MOST_COMPARED)])
 
     def of_rows(self, rows: Integers | Mask) -> "Sample":
         """Return selected rows; groups are numbered in the order of their first rows."""
         groups, within = (tuple(numbered(of[rows].tolist()) for of in ways) for ways in (self.groups, self.within))
         columns, weights = (self.effect[rows], self.cause[rows], self.covariates[:, rows]), self.weights[rows]
         return Sample(*columns, self.has_labels, weights / weights.mean(), groups, within, self.seed, self.unit)
+
+    def notes(self, effective: float) -> tuple[str, ...]:
+        """Return what to know of an answer to which rows, or groups, say as much as so many of equal weight."""
+        rows = "groups" if self.groups else "rows"
+        few = f"the answer rests on few {rows}: {effective:.0f} of equal weight would say as much"
+        joint = "covariates act on the cause together, in curves that are no products: the interval may be too narrow"
+        return (few,) * (effective < ENOUGH) + (joint,) * self.is_tensor
 
     def folds(self, strata: Floats | None = None) -> Integers:
         """Return the fold of every row: of rows or groups; those of a stratum in different folds."""
@@ -157,9 +180,8 @@ def strongest_covariate(
 
     By the errors of regressions of the effect, the cause as well known, and of the cause, of at most 5000 rows.
     """
-    rows = np.arange(cause.size)[:: -(-cause.size // BENCHMARK_ROWS)]
-    sample = sample.of_rows(rows)
-    columns = (demeaned(column, sample.within, sample.weights) for column in (sample.effect, cause[rows]))
+    sample = replace(sample, cause=cause).thinned()
+    columns = (demeaned(column, sample.within, sample.weights) for column in (sample.effect, sample.cause))
     effect, cause = map(standardised, columns)
 
     def errors(covariates: Sequence[int]) -> Floats:

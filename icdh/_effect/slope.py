@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._effect.result import Curve, Interval
-from icdh._effect.sample import ENOUGH, Estimate, Sample, sandwich
+from icdh._effect.sample import Estimate, Sample, sandwich
 from icdh._effect.splines import MOST_IN_PRODUCTS, UNDERSMOOTHING, demeaned, natural_spline, spline_knots
 from icdh._utils.arrays import Floats
 
@@ -175,9 +175,7 @@ class Slope:
         return float(fdtrc(further, self._curve.degrees, wald))
 
     def _notes(self, share: float = 1.0) -> list[str]:
-        notes, effective, rows = [], self._line.effective, "groups" if self.sample.groups else "rows"
-        if effective < ENOUGH:
-            notes.append(f"the answer rests on few {rows}: {effective:.0f} of equal weight would say as much")
+        notes = [*self.sample.notes(self._line.effective)]
         if share < LEAST_LEFT:
             notes.append(f"the covariates tell {1.0 - share:.1%} of the cause: little is left to compare")
         if self._is_misfit:

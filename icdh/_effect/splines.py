@@ -5,8 +5,9 @@ The mean of a target given covariates x is a sum over functions b_k,
     m(x) = a + sum_k c_k b_k(x),    c = argmin |t - a - B c|^2 + p |c|^2,
 
 over the lines x_j (an indicator for every label), a natural cubic spline of each number or, if its tails are heavy, of
-its normal scores, and, of at most twelve lines, their products in pairs. All b_k are standardised, and lines ten times
-as large, so that they are shrunk less. The penalty p minimises generalised cross-validation.
+its normal scores, and, of at most twelve lines, their products in pairs; perhaps those of splines, too (a tensor
+product). All b_k are standardised, and lines ten times as large, so that they are shrunk less. The penalty p minimises
+generalised cross-validation.
 Rows may have weights. Of zeros and ones the logit of the probability has this form, and the deviance of one half of the
 folds given the other chooses: these hold whole groups, in which a treatment may be the same.
 
@@ -29,6 +30,7 @@ from icdh._utils.arrays import Floats, Integers, Mask
 PENALTIES = np.geomspace(1e-2, 1e6, 17)
 UNDERSMOOTHING = 4  # steps of these penalties
 MOST_IN_PRODUCTS = 12  # lines
+MOST_SQUARED, ROWS_OF_SQUARED = 600, 5  # columns squared, of a tensor product: so many, and rows for each
 INNER_KNOTS = 5  # of a spline
 LINES = 10.0  # standard deviation of their columns
 HEAVY_TAILED = 6.0  # kurtosis: more outliers than Laplace's distribution has
@@ -104,30 +106,40 @@ class Splines:
         The weight of every row; one on average.
     within : sequence of ndarray of int
         Groupings whose means are taken out of every column, see `demeaned`.
+    is_tensor : bool
+        Whether splines are multiplied in pairs, not lines alone, if rows are many enough.
     """
 
     def __init__(
-        self, covariates: Floats, has_labels: Sequence[bool], weights: Floats, within: Sequence[Integers] = ()
+        self,
+        covariates: Floats,
+        has_labels: Sequence[bool],
+        weights: Floats,
+        within: Sequence[Integers] = (),
+        is_tensor: bool = False,
     ):
         lines, curves = list[Floats](), list[Floats]()
         for x, is_label in zip(covariates, has_labels, strict=True):
             lines.append((x[:, np.newaxis] == np.unique(x)) * 1.0 if is_label else x[:, np.newaxis])
-            if not is_label:
-                is_heavy = float(np.mean(standardised(x) ** 4)) > HEAVY_TAILED
-                scores = normal_scores(x) if is_heavy else x
-                curves += [scores[:, np.newaxis]] * is_heavy + [
-                    natural_spline(scores, spline_knots(scores, INNER_KNOTS))
-                ]
-        owners = np.repeat(np.arange(len(lines)), [part.shape[1] for part in lines])
+            is_heavy = not is_label and float(np.mean(standardised(x) ** 4)) > HEAVY_TAILED
+            scores = normal_scores(x) if is_heavy else x
+            parts = [scores[:, np.newaxis]] * is_heavy
+            parts += [] if is_label else [natural_spline(scores, spline_knots(scores, INNER_KNOTS))]
+            curves.append(np.column_stack([np.empty((x.size, 0)), *parts]))
+        owners = np.tile(np.arange(len(lines)), 2).repeat([part.shape[1] for part in (*lines, *curves)])
         columns = np.column_stack([np.empty((weights.size, 0)), *lines, *curves])
-        if owners.size <= MOST_IN_PRODUCTS:
-            short = np.clip(standardised(columns[:, : owners.size]), -4.0, 4.0)
-            i, j = np.nonzero(owners[:, np.newaxis] > owners)
-            columns = np.column_stack([columns, short[:, i] * short[:, j]])
+        n_lines = sum(part.shape[1] for part in lines)
+
+        multiplied = n_lines if n_lines <= MOST_IN_PRODUCTS else 0
+        if is_tensor and owners.size**2 <= min(MOST_SQUARED, weights.size / ROWS_OF_SQUARED):
+            multiplied = owners.size
+        short = np.clip(standardised(columns[:, :multiplied]), -4.0, 4.0)
+        i, j = np.nonzero(owners[:multiplied, np.newaxis] > owners[:multiplied])
+        columns = np.column_stack([columns, short[:, i] * short[:, j]])
         design = standardised(demeaned(columns, within, weights))
         varies = np.abs(design).max(axis=0, initial=0.0) > 0.0
-        self.lines = LINES * design[:, : owners.size][:, varies[: owners.size]]
-        curved = design[:, owners.size :][:, varies[owners.size :]]
+        self.lines = LINES * design[:, :n_lines][:, varies[:n_lines]]
+        curved = design[:, n_lines:][:, varies[n_lines:]]
         self._design, self._weights = np.column_stack([np.ones(weights.size), self.lines, curved]), weights
 
     def error(self, target: Floats, *beside: Floats) -> float:
@@ -171,16 +183,19 @@ class Splines:
 
     def probabilities(self, is_one: Mask, folds: Integers) -> Floats:
         """Return the probability of a value given covariates, shape (n,), each row by a fit to the other folds."""
-        from scipy.special import expit
+        from scipy.special import expit, logit
 
         x, weights, predicted = self._design, self._weights, np.empty(is_one.size)
         target = is_one.astype(np.float64)
+        mean, theta = float(np.average(target, weights=weights)), np.zeros(x.shape[1])
         if x.shape[1] == 1:
-            return np.full(is_one.size, float(np.average(target, weights=weights)))
+            return np.full(is_one.size, mean)
+        theta[0] = logit((mean * is_one.size + 0.5) / (is_one.size + 1.0))
 
         def logits(rows: Mask, penalty: float) -> Floats:
-            """Return those of some rows, by a fit to the others."""
-            return np.asarray(x[rows] @ _logit(x[~rows], target[~rows], weights[~rows], penalty))
+            """Return those of some rows, by a fit to the others, which begins where the last one ended."""
+            theta[:] = _logit(x[~rows], target[~rows], weights[~rows], penalty, theta)
+            return np.asarray(x[rows] @ theta)
 
         def deviance(penalty: float) -> float:
             halves = [(rows, logits(rows, penalty)) for rows in (folds % 2 == 0, folds % 2 == 1)]
@@ -226,18 +241,17 @@ def _ridge(products: Floats, undersmoothing: int) -> tuple[Floats, float, float]
     return np.append(means[-1] - means[1:-1] @ slopes, slopes), float(error[best]), float(used[chosen])
 
 
-def _logit(x: Floats, y: Floats, weights: Floats, penalty: float) -> Floats:
-    """Return the weights of columns, the first of ones, in a penalised logit model, by Newton's method."""
-    from scipy.special import expit, logit
+def _logit(x: Floats, y: Floats, weights: Floats, penalty: float, theta: Floats) -> Floats:
+    """Return the weights of columns, the first of ones, in a penalised logit model, by Newton's method from others."""
+    from scipy.special import expit
 
     ridge = np.append(1e-6, np.full(x.shape[1] - 1, penalty))
-    theta = np.append(logit((weights @ y + 0.5) / (weights.sum() + 1.0)), np.zeros(x.shape[1] - 1))
     for _ in range(25):
         p = expit(x @ theta)
         information = x.T @ (x * (weights * np.maximum(p * (1.0 - p), 1e-9))[:, np.newaxis])
         step = np.linalg.solve(information + np.diag(ridge), x.T @ (weights * (y - p)) - ridge * theta)
         step *= min(1.0, 4.0 / max(float(np.abs(x @ step).max()), 1e-12))
-        theta += step
-        if np.abs(step).max() < 1e-5:
+        theta = theta + step
+        if np.abs(step).max() < 1e-6:
             break
-    return np.asarray(theta)
+    return theta

@@ -153,17 +153,19 @@ def dependence(values: Floats, residuals: Floats) -> Dependence | None:
 
 def repeats(values: Floats) -> Dependence | None:
     """Return the largest set of columns, of many values, whose values repeat together; None if there is none."""
-    ties = np.array(list(map(_tie_probability, values)))
+    n = values.shape[1]
+    counts = [np.unique(column, return_counts=True)[1] for column in values]
+    ties = np.array([float(each @ (each - 1.0)) / (n * (n - 1.0)) for each in counts])  # in pairs of rows
     tied = np.flatnonzero((ties > 0.0) & (ties <= MOST_TIES))
-    tied = tied[:: -(-tied.size // MOST_COLUMNS)] if tied.size else tied
     if tied.size < 2:
         return None
+    tied = tied[:: -(-tied.size // MOST_COLUMNS)]
     columns = tied if _rows_repeat(values[tied]) else tied[_linked(values[tied])]
     if columns.size < 2:
         return None
     n_distinct = _n_distinct(values[columns])
     is_copied = _n_distinct(values) == n_distinct
-    if not is_copied and LEAST_EFFECT * n_distinct > values.shape[1]:
+    if not is_copied and LEAST_EFFECT * n_distinct > n:
         return None
     return Dependence("copies" if is_copied else "units", columns.tolist(), n_distinct)
 
@@ -264,19 +266,10 @@ def _trend(values: Floats) -> Dependence | None:
     M = values.shape[1]
     if not SHORTEST_TREND <= M < 2 * WINDOW:
         return None
-    ranks = ranks_of(values) - 0.5
-    spread = np.linalg.norm(ranks, axis=1)
-    rising = np.abs(ranks @ np.linspace(-0.5, 0.5, M)) > TRENDING * spread * np.linalg.norm(np.linspace(-0.5, 0.5, M))
-    columns = np.flatnonzero(rising & (spread > 0.0))
-    if columns.size < 3 or 2 * columns.size <= len(values):
-        return None
-    return Dependence("trend", columns.tolist(), M)
-
-
-def _tie_probability(values: Floats) -> float:
-    """Return the probability that two different rows share a value."""
-    counts = np.unique(values, return_counts=True)[1].astype(float)
-    return float(counts @ (counts - 1.0)) / (values.size * (values.size - 1.0))
+    ranks, line = ranks_of(values) - 0.5, np.linspace(-0.5, 0.5, M)
+    length = np.linalg.norm(ranks, axis=1) * np.linalg.norm(line)
+    columns = np.flatnonzero(np.abs(ranks @ line) > TRENDING * length)
+    return Dependence("trend", columns.tolist(), M) if columns.size > max(2, len(values) / 2) else None
 
 
 def _n_distinct(values: Floats) -> int:

@@ -467,7 +467,7 @@ def test_one_group_with_a_value_says_nothing_and_two_do(adjust):
     w, noise, place = rng.normal(size=300), rng.normal(size=300), np.arange(300) // 10
     for treated in ([3], [3, 4]):
         given = np.isin(place, treated) * 1.0
-        with pytest.warns(DataWarning, match="no answer" if len(treated) == 1 else "few groups speak"):
+        with pytest.warns(DataWarning, match="no answer" if len(treated) == 1 else "rests on few groups"):
             answer = icdh.effect(np.column_stack([w, given, given + w + noise]), 1, 2, adjust, groups=place)
         assert np.isnan(answer.estimate) == (len(treated) == 1)
 
@@ -507,11 +507,27 @@ def test_jumps_in_several_covariates_are_noticed(n, further):
     jump, covariates = 2.0 * ((w[0] > 0.0) & (w[1] > 0.0)), list(range(2 + further))
     dose = jump + noise[0]
     X = np.column_stack([*w, dose, 0.5 * dose + 2.0 * jump + noise[1]])
-    with pytest.warns(DataWarning, match="a form that splines miss"):
-        icdh.effect(X, 2 + further, 3 + further, covariates)
+    with pytest.warns(DataWarning):
+        answer = icdh.effect(X, 2 + further, 3 + further, covariates)
+    assert "a form that splines miss" in answer.notes[-1]
     smooth = w.sum(axis=0) + w[0] * w[1]
     X = np.column_stack([*w, smooth + noise[0], smooth + noise[1]])
     icdh.effect(X, 2 + further, 3 + further, covariates)  # a warning would be an error
+
+
+def test_two_covariates_that_act_together_in_a_curve_have_their_tensor_product():
+    rng = np.random.default_rng(0)
+    w, noise = rng.normal(size=(2, 1500)), rng.normal(size=(2, 1500))
+    together = 2.0 * np.tanh(w.sum(axis=0)) * w[0]
+    dose = together + noise[0]
+    X = np.column_stack([*w, dose, 0.5 * dose + 2.0 * together + noise[1]])
+    with pytest.warns(DataWarning, match="act on the cause together, in curves"):
+        answer = icdh.effect(X, 2, 3, [0, 1])
+    assert answer.lower < 0.5 < answer.upper
+    plain = Sample(X[:, 3], dose, w, (False, False), np.ones(1500))
+    assert plain.is_tensor
+    object.__setattr__(plain, "is_tensor", False)
+    assert Slope(plain).estimate().value > 0.5 + 0.5 * width(answer)
 
 
 # Hidden causes.
@@ -573,7 +589,7 @@ def test_no_path_is_no_estimate(table):
     model = HNMSearch(knowledge=tiers, kinds={"dose": "binary"}).fit(X)
     with pytest.raises(ValueError, match="not evidence of no effect"):
         icdh.effect(X, "noise", "answer", model=model)
-    with pytest.raises(ValueError, match="opposite direction: dose -> answer"):
+    with pytest.raises(ValueError, match=r"no path from 'answer' to 'dose' \(it has one from 'dose'"):
         icdh.effect(X, "answer", "dose", model=model)
     by_graph = icdh.effect(X, "dose", "answer", model=model)
     assert by_graph.adjusted == ("age",)
@@ -618,8 +634,7 @@ def test_covariates_that_come_after_the_cause_are_said():
     model = HNMSearch(knowledge={"tiers": [[name] for name in X]}, kinds={"dose": "binary"}).fit(X)
     with pytest.warns(DataWarning):
         notes = icdh.effect(X, "dose", "answer", ["level", "mood"], model=model).notes
-    assert any("level is by the graph on a path from dose to answer" in note for note in notes)
-    assert any("mood is by the graph caused by dose" in note for note in notes)
+    assert any("after dose by the graph come level, mood" in note for note in notes)
 
 
 @pytest.mark.parametrize("adjust", ["graph", ["other"]])
@@ -627,7 +642,7 @@ def test_covariates_of_later_tiers_are_said(adjust):
     """Whoever chose them: the graph has no arrow from the cause to what the tiers place after it."""
     dose, other, noise = np.random.default_rng(3).normal(size=(3, 300))
     X = pd.DataFrame({"dose": dose, "other": other, "answer": dose + other + 0.5 * noise})
-    with pytest.warns(DataWarning, match="other is in a later tier than dose"):
+    with pytest.warns(DataWarning, match="after dose by the tiers comes other"):
         answer = icdh.effect(X, "dose", "answer", adjust, knowledge=Knowledge(tiers=[[name] for name in X]))
     assert answer.adjusted == ("other",)
     assert answer.lower < 1.0 < answer.upper
@@ -640,24 +655,26 @@ def estimate_of(value, error):
 def test_an_average_over_graphs_has_the_hull_of_the_intervals_of_the_most_probable():
     from scipy.stats import norm
 
-    reach = norm.ppf(0.975)  # of 95 % given a set, where 90 % are asked for
-    alone = mixture({(0,): 1.0}, lambda _: estimate_of(2.0, 0.5), 0.9)
-    assert list(alone[:4]) == pytest.approx([2.0, 2.0 - 0.5 * reach, 2.0 + 0.5 * reach, 1.0])
-    doubtful = mixture({(0,): 0.5}, lambda _: estimate_of(2.0, 0.5), 0.9)
-    assert list(doubtful[:4]) == pytest.approx([1.0, 0.0, 2.0 + 0.5 * reach, 0.5])
+    reach = norm.ppf(0.95)
+    alone, _ = mixture({(0,): 1.0}, lambda _: estimate_of(2.0, 0.5), 0.9)
+    assert list(alone) == pytest.approx([2.0, 2.0 - 0.5 * reach, 2.0 + 0.5 * reach])
+    doubtful, _ = mixture({(0,): 0.5}, lambda _: estimate_of(2.0, 0.5), 0.9)
+    assert list(doubtful) == pytest.approx([1.0, 0.0, 2.0 + 0.5 * reach])
     values = {(): -3.0, (0,): 1.0, (1,): 5.0}
-    three = mixture({(): 0.04, (0,): 0.6, (1,): 0.36}, lambda parents: estimate_of(values[parents], 1.0), 0.9)
-    assert list(three[:3]) == pytest.approx([-0.12 + 0.6 + 1.8, 1.0 - reach, 5.0 + reach])
-    hardly = mixture({(0,): 0.04}, lambda _: estimate_of(2.0, 0.5), 0.9)
-    assert (hardly.value, hardly.lower, hardly.upper) == (0.08, 0.0, 0.0)
-    half = mixture(
+    three, _ = mixture({(): 0.04, (0,): 0.6, (1,): 0.36}, lambda parents: estimate_of(values[parents], 1.0), 0.9)
+    assert list(three) == pytest.approx([-0.12 + 0.6 + 1.8, 1.0 - reach, 5.0 + reach])
+    given_a_path, _ = mixture({(0,): 0.3, (1,): 0.03}, lambda parents: estimate_of(values[parents], 1.0), 0.9)
+    assert list(given_a_path) == pytest.approx([0.45, 1.0 - reach, 1.0 + reach])
+    hardly, _ = mixture({(0,): 0.04}, lambda _: estimate_of(2.0, 0.5), 0.9)
+    assert list(hardly) == [0.08, 0.0, 0.0]
+    half, unanswered = mixture(
         {(): 0.4, (0,): 0.6}, lambda parents: estimate_of(np.nan if parents else 1.0, np.nan if parents else 1.0), 0.9
     )
-    assert (half.value, half.unanswered) == pytest.approx((1.0, 0.6))
-    nothing = mixture({}, lambda _: estimate_of(1.0, 1.0), 0.9)
-    assert (nothing.value, nothing.lower, nothing.probability) == (0.0, 0.0, 0.0)
-    none = mixture({(0,): 0.5}, lambda _: estimate_of(np.nan, np.nan), 0.9)
-    assert np.isnan(none[:3]).all()
+    assert (half.estimate, unanswered) == pytest.approx((1.0, 0.6))
+    nothing, _ = mixture({}, lambda _: estimate_of(1.0, 1.0), 0.9)
+    assert list(nothing) == [0.0, 0.0, 0.0]
+    none, _ = mixture({(0,): 0.5}, lambda _: estimate_of(np.nan, np.nan), 0.9)
+    assert np.isnan(none).all()
 
 
 def test_parents_are_counted_in_graphs_with_a_path():
@@ -684,6 +701,16 @@ def test_averaged_over_graphs_the_effect_is_that_of_the_sure_graph():
     assert (back.estimate, back.lower, back.upper, back.probability_of_effect) == (0.0, 0.0, 0.0, 0.0)
     with pytest.raises(TypeError, match="needs a fitted HNMSearch"):
         icdh.effect(X, "dose", "y", "posterior", model=HNMSearch(knowledge=tiers).fit(X).model_)
+
+
+def test_the_probability_of_an_effect_is_that_of_a_path_in_the_posterior():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(2, 150))
+    X = np.column_stack([a, 0.2 * a + b])
+    graphs = icdh.posterior(HNMSearch().fit(X))
+    answer = icdh.effect(X, 0, 1, "posterior")
+    assert answer.probability_of_effect == pytest.approx(graphs.ancestor_probability[0, 1], rel=1e-9)
+    assert 0.05 < answer.probability_of_effect < 0.95
 
 
 # Rows that depend on one another.
