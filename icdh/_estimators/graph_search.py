@@ -280,7 +280,7 @@ class GraphSearch:
             start_of_noise=lambda graph: self._lingam_start(scores, graph),
         )
         gains = scores.closed_form_gains(found.graph)
-        if found.ended_early or (gains is not None and gains is not scores.linear_gains):  # orders of tables have decided
+        if found.ended_early or gains not in (None, scores.linear_gains):  # the orders searched by tables have decided
             return found
 
         def is_decided(graph: Graph, node: int) -> bool:
