@@ -18,7 +18,7 @@ import numpy as np
 from icdh import graphs
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.labels import did_you_mean, listed
-from icdh.exceptions import import_extra
+from icdh.exceptions import import_extra, option
 
 __all__ = ["Knowledge"]
 
@@ -289,7 +289,7 @@ class _Variables:
         if found or not self.strict:
             return found
         raise ValueError(
-            f"{where}: {label!r} is no variable, nor a pattern or index of any; there are {listed(self.names)}"
+            f"{option(where)}: {label!r} is no variable, nor a pattern or index of any; there are {listed(self.names)}"
             f"{did_you_mean(label, self.names)}"
         )
 

@@ -279,12 +279,15 @@ class GraphSearch:
             other_start=lambda graph: self._closed_form_start(scores, graph),
             start_of_noise=lambda graph: self._lingam_start(scores, graph),
         )
-        gains = scores.closed_form_gains(found.graph)
+        gains = None if found.ended_early else scores.closed_form_gains(found.graph)
         if found.ended_early or gains not in (None, scores.linear_gains):  # the orders searched by tables have decided
             return found
 
+        least = -np.inf if gains is None else SIZES.doubtful * scores.families.n_observations
+
         def is_decided(graph: Graph, node: int) -> bool:
-            return gains is not None and (not graph[node] or scores.model_of((node, graph[node])) == "linear")
+            family = node, graph[node]
+            return not family[1] or scores.baseline_score_of(family, "linear") - scores([family])[0] < least
 
         climber = Climber(scores, self.table.rules, self.settings.max_parents)
         return turn_while_it_gains(climber, found, self._tell, is_decided)

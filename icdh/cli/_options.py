@@ -26,6 +26,8 @@ OTHER_NAMES = {  # arguments of the library that are called otherwise where they
     "n_samples": "rows",
     "n_observations": "observations",
     "n_variables": "variables",
+    "required": "require",
+    "forbidden": "forbid",
 }
 DONE_ABOUT_GAPS = {
     "drop": "rows with gaps are left out",

@@ -306,6 +306,8 @@ def test_without_targets_all_are_to_be_found(file, fit, monkeypatch):
     (["--condition-column", "cond", "--targets", "none=; set b=b"], r"lacks condition 'drug'.*drug=\?"),
     (["--condition-column", "cond", "--targets", "none"], r"given as 'A=x y; B=\?; C='"),
     (["--condition-column", "cond", "--targets", "none=q; set b=b; drug=?"], "'q' is no variable"),
+    (["--roots", "q"], "--roots: 'q' is no variable"),
+    (["--require", "q,a"], "--require: 'q' is no variable"),
 )
 def test_what_does_not_fit_is_said(file, refused, options, message):
     assert re.search(message, refused("fit", file, "--decimal", ",", *options))
