@@ -94,6 +94,7 @@ PRUNED = {
 def test_a_pruned_model_is_that_of_the_graph_that_stays(estimator, again, monkeypatch):
     monkeypatch.setattr(graph_search, "SIZES", replace(graph_search.SIZES, subsample=500, long_table=600))
     X = skewed_chain(800 if isinstance(estimator, HNMSearch) else 300)
+    X -= [1.0, 0.0, 3.0]  # no column is an amount, whose density has a limit at zero
     if again:
         whole = clone(estimator).fit(X)
         assert n_edges(whole) >= 2
