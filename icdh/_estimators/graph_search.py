@@ -274,11 +274,16 @@ class GraphSearch:
 
     def _searched(self, scores: FamilyScore) -> SearchResult:
         """Return the end of a climb, and of every escape from it that gains."""
+
+        def start_of_noise(graph: Graph) -> Graph | None:
+            is_chosen = scores.noise == self.settings.noise_distribution
+            return None if is_chosen else self._lingam_start(scores, graph)
+
         found = self._climb(
-            scores,
-            other_start=lambda graph: self._closed_form_start(scores, graph),
-            start_of_noise=lambda graph: self._lingam_start(scores, graph),
+            scores, other_start=lambda graph: self._closed_form_start(scores, graph), start_of_noise=start_of_noise
         )
+        if not found.ended_early and scores.noise != "gaussian":
+            found = self._with_lingam_start(scores, found)
         gains = None if found.ended_early else scores.closed_form_gains(found.graph)
         if found.ended_early or gains not in (None, scores.linear_gains):  # the orders searched by tables have decided
             return found
@@ -324,14 +329,30 @@ class GraphSearch:
 
         return ask
 
+    def _with_lingam_start(self, scores: FamilyScore, found: SearchResult) -> SearchResult:
+        """Return what a search finds from the order of DirectLiNGAM, too, if the noise turned out not to be Gaussian.
+
+        Before that, wrong arrows give even linear effects a spread that varies.
+        """
+        climber = Climber(scores, self.table.rules, self.settings.max_parents)
+        search = Search(climber, self._tell, found)
+
+        def run() -> None:
+            if (start := self._lingam_start(scores, search.graph)) is not None:
+                search.climb_from(start)
+            if search.graph != found.graph:
+                search.escape()
+
+        return search.result_of(run)
+
     def _lingam_start(self, scores: FamilyScore, graph: Graph) -> Graph | None:
         """Return the graph along the order of DirectLiNGAM if most effects of a found graph are linear; None if not.
 
         Under Gaussian noise all linear graphs of a class have the same evidence, so the graph found may point anywhere,
         and its residuals need not show that the noise is not Gaussian.
         """
-        is_chosen, families = scores.noise == self.settings.noise_distribution, scores.families
-        if is_chosen or len(graph) > SIZES.lingam_variables or families.rows is not None:
+        families = scores.families
+        if len(graph) > SIZES.lingam_variables or families.rows is not None:
             return None
         if scores.closed_form_gains(graph) is not scores.linear_gains:
             return None

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from support.families import free_cost
 
-from icdh import DataWarning, HNMSearch, graphs
+from icdh import DataWarning, HNMSearch, graphs, simulate
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +79,19 @@ def test_predictions_score_and_likelihood_belong_together(table):
     shuffled = table.copy()
     shuffled[:, 2] = 0.0
     np.testing.assert_array_equal(model.predict(shuffled), mean)  # x2 causes nothing
+
+
+def test_the_order_of_lingam_counts_once_the_noise_is_known():
+    """Hubs that other columns nearly determine: under Gaussian noise wrong arrows seem to have a spread that varies."""
+    rng, N = np.random.default_rng([8, 8, 500, 15, 7]), 8
+    truth, X = simulate.scale_free(N, 2, random_state=8) != 0, np.zeros((500, N))
+    for node in graphs.causal_order(truth):
+        p = truth[:, node].sum()
+        weights = rng.uniform(1, 3, p) * rng.choice([-1, 1], p)
+        noise = rng.laplace(size=500) / np.sqrt(2)
+        X[:, node] = X[:, truth[:, node]] @ weights + rng.uniform(0.2, 1) * noise
+    found = HNMSearch().fit((X - X.mean(axis=0)) / X.std(axis=0))
+    np.testing.assert_array_equal(found.adjacency_matrix_ != 0, truth)
 
 
 def test_samples_look_like_the_data(table, model):
