@@ -201,7 +201,8 @@ class Effect(Result):
             f"{rows:,.0f}" + ("" if value == "all" else f" at {shown(value)}")
             for value, rows in self.effective_rows.items()
         ]
-        table = {"estimate": f"{self.interval}  ({100.0 * self.level:g} % interval)"}
+        has_answer = not math.isnan(self.estimate)
+        table = {"estimate": f"{self.interval}  ({100.0 * self.level:g} % interval)" if has_answer else "no answer"}
         table["without adjustment"] = self.interval.rounded(self.unadjusted)  # the same number, so beside it
         if curve is not None and self.contrast is not None:
             table["for each unit, by a straight line"] = str(curve.slope)
@@ -209,7 +210,7 @@ class Effect(Result):
             table["mean of all rows"] = "between {} and {}".format(*map(self.interval.rounded, self.bounds))
         if self.probability_of_effect is not None:
             table["probability of an effect"] = f"{self.probability_of_effect:.2f}"
-        if curve is not None and not math.isnan(curve.p_value):
+        if curve is not None and has_answer and not math.isnan(curve.p_value):
             table["test of a straight line"] = f"p = {curve.p_value:.2g}"
         if counts:
             table["effective rows"] = ", ".join(counts)
@@ -219,7 +220,7 @@ class Effect(Result):
             line = f"hidden cause: one that explains {self.robustness_value:.1%} of what is left of both brings the "
             line += f"estimate to zero, one of {self.robustness_value_interval:.1%} its interval"
             if self.strongest is not None and math.isfinite(self.strongest.multiple):
-                times, name = f"{self.strongest.multiple:.2g} times", printable(self.strongest.name)
+                times, name = f"{shown(float(f'{self.strongest.multiple:.2g}'))} times", printable(self.strongest.name)
                 line += f"; the first is {times} as strong as {name}"
             lines.append(line)
         return "\n".join([*lines, *(f"! {note}" for note in self.notes)])

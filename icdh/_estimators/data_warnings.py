@@ -57,7 +57,7 @@ def _doubts(model: StructuralModel, table: Table) -> Iterator[str]:
             "model of noise does not identify the direction of their edges; drop columns computed from others"
         )
     if model.columns.kinds is not None:
-        yield from _determined_columns(model, table, values, {k for k, _ in sums}.union(*sets))
+        yield from _determined_columns(model, table, values, [{k, *parts} for k, parts in sums] + [*map(set, sets)])
     if table.related is None and table.weighting != "frequency":  # these rows are copies by the user's word
         related = dependence(table.values, model.standardised_residuals(values[:, :MOST_SORTED]))
         if related is not None:
@@ -82,14 +82,18 @@ def _sums(table: Table, others: Sequence[int], sets: list[list[int]]) -> list[Co
     return list(sums_and_ratios(table.values, sorted(set(first.values()).difference(*sets))))
 
 
-def _determined_columns(model: StructuralModel, table: Table, values: Floats, named: set[int]) -> Iterator[str]:
+def _determined_columns(
+    model: StructuralModel, table: Table, values: Floats, named: Sequence[set[int]]
+) -> Iterator[str]:
+    """Name columns that others determine, but for relations that are named already."""
     from icdh._node_model._kernels import VARIANCE_FLOOR
 
     determined = []
     for k, (name, conditional) in enumerate(zip(model.names, model.conditionals, strict=True)):
         inputs = conditional.inputs.tolist()
         # `Table.warn` names the cuts
-        if not inputs or k in model.nominal or name in table.cuts or not named.isdisjoint({k, *inputs}):
+        is_named = any(k in columns and not columns.isdisjoint(inputs) for columns in named)
+        if not inputs or k in model.nominal or name in table.cuts or is_named:
             continue
         _, deviation = conditional.mean_and_scale(values)
         if np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
