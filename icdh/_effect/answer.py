@@ -150,6 +150,8 @@ def effect(
             "or ask the model alone for effects() and average_effect()"
         )
     X, ways, labels_of_units, shares = _without_units(X, groups, within, sample_weight)
+    for fixed in () if isinstance(adjust, str) else labels_of_units.keys() & map(str, adjust):
+        raise ValueError(f"{option('within')} holds {fixed!r} fixed already; leave it out of {option('adjust')}")
     labels, graph = next(iter(ways), None), _model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
     table = table_of(X, labels, sequence, kinds)

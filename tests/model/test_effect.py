@@ -134,6 +134,8 @@ def test_within_units_it_is_least_squares_with_dummies(two_ways):
     answer = icdh.effect(columns, "tax", "deaths", [], within=within)
     assert answer.per_unit == pytest.approx(slope_of(X.deaths, X.tax, *dummies), rel=1e-6)
     labels = {"state": X.state.tolist()} | ({"year": X.year.tolist()} if two_ways else {})
+    with pytest.raises(ValueError, match="within holds 'state' fixed already; leave it out of adjust"):
+        icdh.effect(X, "tax", "deaths", ["state"], within="state")
     again = icdh.effect(X[["tax", "deaths"]], "tax", "deaths", [], within=labels)
     assert (again.estimate, again.lower) == (answer.estimate, answer.lower)
 
