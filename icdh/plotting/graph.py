@@ -310,7 +310,7 @@ def plot_comparison(
     key = [style._replace(width=2.0, meaning=f"{seen.count(kind)} {kind}") for kind, style in KINDS.items()]
     key += _widths(np.abs(estimated[estimated != 0]).tolist(), weight)
     figure.legend(
-        handles=_handles(key), loc="lower center", ncols=6, frameon=False, handlelength=2.6, columnspacing=1.6
+        handles=_handles(key), loc="lower center", ncols=6, frameon=False, handlelength=2.2, columnspacing=1.2
     )
     return figure
 
