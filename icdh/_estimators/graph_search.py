@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -274,16 +274,20 @@ class GraphSearch:
 
     def _searched(self, scores: FamilyScore) -> SearchResult:
         """Return the end of a climb, and of every escape from it that gains."""
+        lingam_graph = cache(partial(self._lingam_graph, scores))
+
+        def lingam_start(graph: Graph) -> Graph | None:
+            """Return the graph along the order of DirectLiNGAM if most effects of a found graph are linear."""
+            return lingam_graph() if scores.closed_form_gains(graph) is scores.linear_gains else None
 
         def start_of_noise(graph: Graph) -> Graph | None:
-            is_chosen = scores.noise == self.settings.noise_distribution
-            return None if is_chosen else self._lingam_start(scores, graph)
+            return None if scores.noise == self.settings.noise_distribution else lingam_start(graph)
 
         found = self._climb(
             scores, other_start=lambda graph: self._closed_form_start(scores, graph), start_of_noise=start_of_noise
         )
         if not found.ended_early and scores.noise != "gaussian":
-            found = self._with_lingam_start(scores, found)
+            found = self._from_another_start(scores, found, lingam_start)
         gains = None if found.ended_early else scores.closed_form_gains(found.graph)
         if found.ended_early or gains not in (None, scores.linear_gains):  # the orders searched by tables have decided
             return found
@@ -294,8 +298,10 @@ class GraphSearch:
             family = node, graph[node]
             return not family[1] or scores.baseline_score_of(family, "linear") - scores([family])[0] < least
 
-        climber = Climber(scores, self.table.rules, self.settings.max_parents)
-        return turn_while_it_gains(climber, found, self._tell, is_decided)
+        return turn_while_it_gains(self._climber(scores), found, self._tell, is_decided)
+
+    def _climber(self, scores: FamilyScore) -> Climber:
+        return Climber(scores, self.table.rules, self.settings.max_parents)
 
     @property
     def _climb(self) -> Callable[..., SearchResult]:
@@ -329,32 +335,31 @@ class GraphSearch:
 
         return ask
 
-    def _with_lingam_start(self, scores: FamilyScore, found: SearchResult) -> SearchResult:
-        """Return what a search finds from the order of DirectLiNGAM, too, if the noise turned out not to be Gaussian.
+    def _from_another_start(
+        self, scores: FamilyScore, found: SearchResult, start_of: Callable[[Graph], Graph | None]
+    ) -> SearchResult:
+        """Return what a search finds from another start, too, once its noise turned out not to be Gaussian.
 
         Before that, wrong arrows give even linear effects a spread that varies.
         """
-        climber = Climber(scores, self.table.rules, self.settings.max_parents)
-        search = Search(climber, self._tell, found)
+        search = Search(self._climber(scores), self._tell, found)
 
         def run() -> None:
-            if (start := self._lingam_start(scores, search.graph)) is not None:
+            if (start := start_of(search.graph)) is not None:
                 search.climb_from(start)
             if search.graph != found.graph:
                 search.escape()
 
         return search.result_of(run)
 
-    def _lingam_start(self, scores: FamilyScore, graph: Graph) -> Graph | None:
-        """Return the graph along the order of DirectLiNGAM if most effects of a found graph are linear; None if not.
+    def _lingam_graph(self, scores: FamilyScore) -> Graph | None:
+        """Return the graph along the order of DirectLiNGAM; None of too many variables, or if some rows do not count.
 
         Under Gaussian noise all linear graphs of a class have the same evidence, so the graph found may point anywhere,
         and its residuals need not show that the noise is not Gaussian.
         """
         families = scores.families
-        if len(graph) > SIZES.lingam_variables or families.rows is not None:
-            return None
-        if scores.closed_form_gains(graph) is not scores.linear_gains:
+        if len(families) > SIZES.lingam_variables or families.rows is not None:
             return None
         order = lingam_order(families.causes, families.weights, self.clock.check)
         return graph_of_order(self._clocked(scores.linear_gains), order, self.table.rules, self.settings.max_parents)

@@ -185,7 +185,7 @@ class NormalLaw(Law):
     errors : Noise
         The distribution of E; standard normal by default.
     low, high : float
-        The range in which nearly all values are, see `Limits`: a share or an amount is hardly ever below zero.
+        The range in which nearly all values are, see `Limits`: a share or an amount is nearly never below zero.
     """
 
     errors: Noise = field(default_factory=Gaussian)
@@ -209,15 +209,14 @@ class NormalLaw(Law):
         mean, scale = self.location_and_scale(outputs)
         noise = _residual(observed, mean, scale)
         log_density: Floats = self.errors.log_density(noise) - np.log(scale)
-        if (limits := self._limits(outputs)) is not None:
+        if (limits := self._limits(mean, scale)) is not None:
             log_density += np.log(limits.slope(self.errors.distribution(noise)))
         return log_density
 
-    def _limits(self, outputs: Floats) -> "Limits | None":
-        """Return the places of the range in the distribution function given the outputs; None if there is no range."""
+    def _limits(self, mean: Floats, scale: Floats) -> "Limits | None":
+        """Return the places of the range in the distribution function, given mean and scale; None if it has no ends."""
         if -self.low == self.high == UNLIMITED:
             return None
-        mean, scale = self.location_and_scale(outputs)
         return Limits(*(self.errors.distribution(_residual(end, mean, scale)) for end in (self.low, self.high)))
 
     def has_density(self, observed: Floats) -> Mask:
@@ -228,7 +227,7 @@ class NormalLaw(Law):
         """Return mean and standard deviation."""
         mean, scale = self.location_and_scale(outputs)
         deviation: Floats | float = self.errors.deviation
-        if (limits := self._limits(outputs)) is not None:
+        if (limits := self._limits(mean, scale)) is not None:
             centre, deviation = limits.moments(self.errors)
             mean = mean + scale * centre
         return mean, deviation * scale
@@ -245,7 +244,7 @@ class NormalLaw(Law):
     def draw(self, outputs: Floats, noise: Floats | float) -> Floats:
         """Return values given their noise."""
         mean, scale = self.location_and_scale(outputs)
-        if (limits := self._limits(outputs)) is not None:
+        if (limits := self._limits(mean, scale)) is not None:
             noise = limits.changed(limits.inverse, self.errors, noise)
         return mean + scale * noise
 
@@ -255,8 +254,8 @@ class NormalLaw(Law):
 
     def noise(self, observed: Floats, outputs: Floats) -> Floats:
         """Return E of observed values; of a constant, how far a row is from it."""
-        noise = _residual(observed, *self.location_and_scale(outputs))
-        limits = self._limits(outputs)
+        mean, scale = self.location_and_scale(outputs)
+        noise, limits = _residual(observed, mean, scale), self._limits(mean, scale)
         return noise if limits is None else limits.changed(limits.distribution, self.errors, noise)
 
     @property

@@ -152,7 +152,16 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("constant", _is_constant, _none, repeats=False, varies=False),
-        Kind("binary", _is_binary, _none, True, has_levels=True, takes_labels=True, most_values=2, reading="yes/no"),
+        Kind(
+            "binary",
+            _is_binary,
+            _none,
+            repeats=True,
+            has_levels=True,
+            takes_labels=True,
+            most_values=2,
+            reading="yes/no",
+        ),
         Kind(
             "ordinal",
             _is_ordinal,
@@ -179,13 +188,13 @@ KINDS = {
             "count",
             _is_count,
             _no_counts,
-            True,
+            repeats=True,
             demand="counts are whole numbers from zero on, declare it gridded",
             rival="gridded",
         ),
         # Recorded on a grid, so that values repeat.
-        Kind("gridded", _is_gridded, _none, True, is_number=True, exact="continuous"),
-        Kind("continuous", lambda column: True, _none, False, is_number=True),
+        Kind("gridded", _is_gridded, _none, repeats=True, is_number=True, exact="continuous"),
+        Kind("continuous", lambda column: True, _none, repeats=False, is_number=True),
     )
 }
 DECLARABLE = ("continuous", "gridded", "count", "ordinal", "binary", "categorical")

@@ -199,7 +199,8 @@ class CommandParser(argparse.ArgumentParser):
         if unknown:
             options = [option for option in self._option_string_actions if option.startswith("--")]
             meant = did_you_mean(unknown[0].partition("=")[0], options) if unknown[0].startswith("-") else ""
-            before = [word for word in (args or ())[: (args or ()).index(unknown[0])] if word in options]
+            words = [*(args or unknown)]
+            before = [word for word in words[: words.index(unknown[0])] if word in options]
             metavar = self._option_string_actions[before[-1]].metavar if before else None
             if not meant and "," in str(metavar):
                 meant = f"; names are separated by commas: {before[-1]} {metavar}"

@@ -17,6 +17,7 @@ from icdh.graphs import break_cycles, threshold
 
 LEAST = float(np.finfo(float).tiny)
 DECIDED = 0.95  # share of the graphs with an edge that have to agree on its direction
+PROBABILITY = Number(0, above=True, high=1)
 
 
 class EdgeBelief(NamedTuple):
@@ -135,7 +136,7 @@ class GraphEnsemble(Result):
         ValueError, TypeError
             If the level is not such a number.
         """
-        Number(0, above=True, high=1).check("level", level)
+        PROBABILITY.check("level", level)
         return break_cycles(threshold(self.edge_probability, level)).adjacency
 
     def undecided(self, dag: Floats, level: float = DECIDED) -> Mask:
@@ -162,7 +163,7 @@ class GraphEnsemble(Result):
         ValueError, TypeError
             If the graph is of another shape, or the level is not such a number.
         """
-        Number(0, above=True, high=1).check("level", level)
+        PROBABILITY.check("level", level)
         if np.shape(dag) != self.edge_probability.shape:
             raise ValueError(f"dag must have shape {self.edge_probability.shape}; got {np.shape(dag)}")
         undecided: Mask = (np.asarray(dag) != 0) & ~(self.direction_probability >= level)
