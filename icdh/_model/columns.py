@@ -133,8 +133,8 @@ class ModelColumns:
         for mass in self.masses.get(column, ()):
             is_mass = np.abs(scaled - self.scaling.apply(mass, column)) <= SAME
             if grid is not None:  # no other value is rounded to it
-                beside = (values == mass) & ~is_mass
-                values[beside] = grid.beside(mass, exact[beside] > mass)
+                rounded = (values == mass) & ~is_mass
+                values[rounded] = grid.neighbour(mass, exact[rounded] > mass)
             values[is_mass] = mass
         levels = self.levels.get(column)
         return values + 0.0 if levels is None else levels[nearest(levels, values)]  # no negative zero

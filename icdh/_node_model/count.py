@@ -15,11 +15,11 @@ tables that has 0 to 22 nats more evidence than log(1 + k), and 1 to 13 less whe
 Where counts are Poisson's, no data tell log a, and a flat prior of b3 would be a reward without a bound. So b3 has a
 prior as weights have, of a precision of its own.
 
-Zeros may have a probability beside that of the counts: as a point mass has beside a density,
+Counts may be zero-inflated, as a density may have a point mass,
 
     P(0 | x) = p + (1 - p) NB(0 | x),    log p / (1 - p) = log odds + c + d w · s,
 
-where w and c have one prior. The column without causes tells whether there are such zeros.
+where w and c have one prior. The column without causes tells whether there are such further zeros.
 
 References
 ----------
@@ -59,7 +59,7 @@ class CountLaw(ProbabilityLaw):
     log_mean, log_dispersion : float
         Without causes.
     log_odds : ndarray, shape (K,)
-        The log odds, without causes, of a zero beside the counts; K is 1, or 0 if there are none.
+        The log odds of further zeros without causes; K is 1, or 0 if there are none.
     """
 
     zero: float
@@ -74,7 +74,7 @@ class CountLaw(ProbabilityLaw):
 
     @property
     def n_outputs(self) -> int:
-        """Two, and one more if zeros are beside the counts."""
+        """Two, and one more if the counts are zero-inflated."""
         return 2 + self.log_odds.size
 
     def layers(self, n_inputs: int, hidden_units: int) -> list[slice]:
@@ -94,20 +94,20 @@ class CountLaw(ProbabilityLaw):
         return np.exp(mean), np.exp(-dispersion)
 
     def log_parts(self, outputs: Floats) -> Floats:
-        """Return the log-probabilities of the counts, and of a zero beside them, shape (1 + K, n)."""
+        """Return the log-probabilities of the counts, and of a further zero, shape (1 + K, n)."""
         return log_softmax(odds_of_masses(self.log_odds, outputs))
 
     def log_density(self, observed: Floats, outputs: Floats) -> Floats:
         """Return the log-probabilities of values."""
         counts, (mean, r) = self.counts(observed), self.parameters(outputs)
-        return self.with_zeros(counts, outputs, log_probability(counts, mean, r))
+        return self.zero_inflated(counts, outputs, log_probability(counts, mean, r))
 
-    def with_zeros(self, counts: Floats, outputs: Floats, log_p: Floats) -> Floats:
+    def zero_inflated(self, counts: Floats, outputs: Floats, log_p: Floats) -> Floats:
         """Return log-probabilities, shape (n,), given those of the counts alone."""
         log_parts = self.log_parts(outputs)
         log_p = log_parts[0] + log_p
-        for beside in log_parts[1:]:
-            log_p = np.where(counts == 0.0, np.logaddexp(beside, log_p), log_p)
+        for further in log_parts[1:]:
+            log_p = np.where(counts == 0.0, np.logaddexp(further, log_p), log_p)
         return log_p
 
     def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
@@ -153,7 +153,7 @@ class CountLaw(ProbabilityLaw):
         if self.unit == 0.0:
             yield "counts have no unit"
         if self.log_odds.size > 1:
-            yield "zeros have several probabilities beside the counts"
+            yield "further zeros have several probabilities"
 
 
 class CountResponse(FittedByScoring):
@@ -214,24 +214,24 @@ class CountResponse(FittedByScoring):
         curvature[0] = mean / (1.0 + mean / r)
         fill_dispersion_information(mean, r, curvature[width])
         log_p = log_probability(counts, mean, r)
-        surprise = -self.law.with_zeros(counts, outputs, log_p)
+        surprise = -self.law.zero_inflated(counts, outputs, log_p)
         if self.law.log_odds.size:
             self._add_odds(outputs, log_p + surprise, pull, curvature)
         terms = Terms(float(surprise.sum()), pull, lambda columns: curvature[:, columns])
         return terms if self.weights is None else weighted_terms(terms, surprise, self.weights)
 
     def _add_odds(self, outputs: Floats, log_ratio: Floats, pull: Floats, curvature: Floats) -> None:
-        """Turn derivatives and Fisher matrix of the counts into those with zeros beside them, whose own are added.
+        """Turn derivatives and Fisher matrix of the counts into those of zero-inflated ones.
 
         ``log_ratio`` (n,) is the log-probability that the counts alone give the values, less that of the law.
         """
-        (mean, r), (log_share, beside) = self.law.parameters(outputs), self.law.log_parts(outputs)
+        (mean, r), (log_share, further) = self.law.parameters(outputs), self.law.log_parts(outputs)
         share, of_counts = np.exp(log_share), np.exp(log_share + log_ratio)
         pull[:2] *= of_counts
         pull[2] = LOGISTIC_DEVIATION * (of_counts - share)
-        # What one does not see of a zero, whether it is beside the counts, is missing information.
+        # What one does not see of a zero, whether it is a further one, is missing information.
         zero = log_share - r * np.log1p(mean / r)
-        missing = np.exp(zero + beside - np.logaddexp(zero, beside))
+        missing = np.exp(zero + further - np.logaddexp(zero, further))
         by_output = [*surprise_derivatives(np.zeros(mean.size), mean, r), np.full(mean.size, LOGISTIC_DEVIATION)]
         curvature *= share
         curvature[-1] = LOGISTIC_DEVIATION**2 * share * (1.0 - share)

@@ -150,8 +150,8 @@ class Grid:
         edges, place = edges_of_cells(self.observed), nearest(self.observed, values)
         return edges[place], edges[place + 1]
 
-    def beside(self, value: float, above: Mask) -> Floats:
-        """Return the number above one of the grid where that is asked for, else the one below it, shape (n,)."""
+    def neighbour(self, value: float, above: Mask) -> Floats:
+        """Return the number of the grid above one of its numbers where ``above`` says so, else below it, shape (n,)."""
         low, high = (float(end[0]) for end in self.cells(np.array([value])))
         return self.nearest(np.where(above, 1.01 * high - 0.01 * low, 1.01 * low - 0.01 * high))
 

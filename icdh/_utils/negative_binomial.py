@@ -1,4 +1,4 @@
-"""The negative binomial distribution of counts, and zeros beside it: P(k) = p [k = 0] + (1 - p) NB(k).
+"""The negative binomial distribution of counts, zero-inflated or not: P(k) = p [k = 0] + (1 - p) NB(k).
 
 References
 ----------
@@ -14,18 +14,18 @@ from icdh._utils.arrays import Floats
 from icdh._utils.weighted import mean_of, sum_of, times
 
 LEAST_EXCESS = 0.01  # variance beyond Poisson's, a share of it, of a column that has none
-FARTHEST = 10.0  # log odds of such zeros
+FARTHEST = 10.0  # log odds of the further zeros
 
 
 class NegativeBinomial(NamedTuple):
-    """The likeliest distribution of counts, with zeros beside it if they ask for that.
+    """The likeliest distribution of counts, zero-inflated if they ask for that.
 
     Attributes
     ----------
     log_mean, log_dispersion : float
         The logarithms of its mean, and of a where its variance is mean + a mean^2.
     log_odds : float
-        Those of a zero beside it; minus infinity if there are none.
+        Those of the further zeros, log p / (1 - p); minus infinity if there are none.
     surprise : float
         The sum of -log P.
     """
@@ -57,7 +57,7 @@ def surprise_derivatives(counts: Floats, mean: Floats, r: Floats) -> Floats:
 def fit_counts(counts: Floats, weights: Floats | None) -> NegativeBinomial:
     """Return the likeliest distribution of counts, shape (n,), each of which counts as often as its weight says.
 
-    Zeros are beside it where they gain more than their parameter costs, (1/2) log n.
+    It is zero-inflated where that gains more than its parameter costs, (1/2) log n.
     """
     from scipy.optimize import minimize_scalar
 
@@ -73,12 +73,12 @@ def fit_counts(counts: Floats, weights: Floats | None) -> NegativeBinomial:
     found = minimize_scalar(surprise, bounds=bounds, options={"xatol": 1e-6})
     log_dispersion = float(found.x)  # pyright: ignore[reportAttributeAccessIssue]
     plain = NegativeBinomial(math.log(mean), log_dispersion, -math.inf, surprise(log_dispersion))
-    inflated = _with_zeros_beside(counts, weights, bounds)
+    inflated = _zero_inflated(counts, weights, bounds)
     return inflated if plain.surprise - inflated.surprise > 0.5 * math.log(max(n, 1.0)) else plain
 
 
-def _with_zeros_beside(counts: Floats, weights: Floats | None, bounds: tuple[float, float]) -> NegativeBinomial:
-    """Return the likeliest distribution with zeros beside it, its log dispersion within bounds."""
+def _zero_inflated(counts: Floats, weights: Floats | None, bounds: tuple[float, float]) -> NegativeBinomial:
+    """Return the likeliest zero-inflated distribution, its log dispersion within bounds."""
     from scipy.optimize import minimize
 
     values, place = np.unique(counts, return_inverse=True)

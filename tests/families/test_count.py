@@ -107,8 +107,8 @@ def test_a_column_without_rows_of_its_own_keeps_the_law():
     assert part.law == whole.law
 
 
-def with_zeros(seed=0, share=0.4, dispersion=0.0, n=1500):
-    """Two causes and a count of mean 4, with zeros beside it that the second cause makes rarer."""
+def zero_inflated(seed=0, share=0.4, dispersion=0.0, n=1500):
+    """Two causes and a zero-inflated count of mean 4, whose further zeros the second cause makes rarer."""
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=(2, n))
     mean = 4.0 * np.exp(0.4 * a)
@@ -117,14 +117,14 @@ def with_zeros(seed=0, share=0.4, dispersion=0.0, n=1500):
     return np.column_stack([a, b, counts * (rng.random(n) > odds / (1.0 + odds))])
 
 
-def test_zeros_beside_counts_are_drawn_as_often_as_they_are(monkeypatch):
-    table = with_zeros()
+def test_further_zeros_are_drawn_as_often_as_they_are(monkeypatch):
+    table = zero_inflated()
     known = {"tiers": [["x0", "x1"], ["x2"]]}
     fit, response = HNMSearch(knowledge=known, **CLEAN).fit(table), CountResponse(table[:, 2], None)
     assert response.law.log_odds.size == 1
     assert fit.kinds_[2] == "count"
     assert {edge[:2] for edge in fit.edge_list()} == {("x0", "x2"), ("x1", "x2")}
-    drawn, further = fit.sample(40_000, random_state=0)[:, 2], with_zeros(seed=1, n=40_000)[:, 2]
+    drawn, further = fit.sample(40_000, random_state=0)[:, 2], zero_inflated(seed=1, n=40_000)[:, 2]
     assert np.mean(drawn == 0) == pytest.approx(np.mean(table[:, 2] == 0), abs=0.02)
     assert (drawn.mean(), drawn.std()) == pytest.approx((further.mean(), further.std()), rel=0.05)
     assert not icdh.check(fit, table).rejected
@@ -132,16 +132,16 @@ def test_zeros_beside_counts_are_drawn_as_often_as_they_are(monkeypatch):
     assert np.mean(few == 0) == pytest.approx(1.0 / (1.0 + 1.5 * np.exp(2.0)) + np.exp(-4.0), abs=0.03)
 
     nothing = fit_counts(np.zeros(2), None)._replace(surprise=np.inf)
-    monkeypatch.setattr("icdh._utils.negative_binomial._with_zeros_beside", lambda *_: nothing)
+    monkeypatch.setattr("icdh._utils.negative_binomial._zero_inflated", lambda *_: nothing)
     with pytest.warns(DataWarning, match="point mass"):
         plain = HNMSearch(knowledge=known, kinds={"x2": "count"}, **CLEAN).fit(table)
     assert fit.evidence_ > plain.evidence_ + 100
-    assert fit.score(with_zeros(seed=1)) > plain.score(with_zeros(seed=1)) + 0.05
+    assert fit.score(zero_inflated(seed=1)) > plain.score(zero_inflated(seed=1)) + 0.05
 
 
-def test_counts_that_have_no_zeros_beside_them_get_none():
+def test_counts_without_further_zeros_get_none():
     for dispersion, seed in ((0.0, 0), (0.0, 1), (0.5, 2), (2.0, 3), (5.0, 4)):
-        assert not CountResponse(with_zeros(seed, 0.0, dispersion)[:, 2], None).law.log_odds.size
+        assert not CountResponse(zero_inflated(seed, 0.0, dispersion)[:, 2], None).law.log_odds.size
     rng = np.random.default_rng(5)
     for spread in (0.5, 1.0, 1.5):  # causes that vary the mean
         counts = rng.poisson(np.exp(0.5 + spread * rng.normal(size=3000))).astype(float)

@@ -608,7 +608,7 @@ EFFECTS = {
     "levels": lambda x, rng: np.digitize(x + rng.normal(size=x.size), [-1.0, 0.0, 1.2]).astype(float),
     "labels": lambda x, rng: (np.digitize(x, [-0.6, 0.6]) + (rng.random(x.size) < 0.3)) % 3.0,
     "counts": lambda x, rng: rng.poisson(np.exp(1.0 + 0.5 * x) * rng.gamma(2.0, 0.5, size=x.size)),
-    "zeros beside counts": lambda x, rng: rng.poisson(np.exp(1.5 + 0.3 * x)) * (rng.random(x.size) > 0.3),
+    "zero-inflated counts": lambda x, rng: rng.poisson(np.exp(1.5 + 0.3 * x)) * (rng.random(x.size) > 0.3),
 }
 
 

@@ -144,7 +144,7 @@ SUBJECTS = {
     "labels": labels,
     "point masses": masses,
     "counts": counts,
-    "counts and zeros beside them": inflated_counts,
+    "counts, zero-inflated": inflated_counts,
 }
 
 SKEWED = (np.random.default_rng(0).beta(1.0, 3.0, size=400) - 0.25) / 0.19
