@@ -235,8 +235,8 @@ def _order_and_signs(values: Floats, columns: Integers) -> tuple[Integers, Float
     sum of the columns whose signs are known.
     """
     chosen = values[columns]
-    third: Floats = np.round((chosen**3).mean(axis=1), DIGITS)
-    fourth: Floats = np.round((chosen**4).mean(axis=1), DIGITS)
+    moments = [(np.mean(square * column), np.mean(square * square)) for column in chosen for square in [column**2]]
+    third, fourth = np.round(np.transpose(moments), DIGITS)
     shared = np.round(np.abs(chosen @ chosen.T).sum(axis=1) / chosen.shape[1], DIGITS)
     order = np.lexsort((shared, np.abs(third), fourth))
     signs = np.sign(third[order])

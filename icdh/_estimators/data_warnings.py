@@ -78,7 +78,7 @@ def _numbers_rows(column: Floats) -> bool:
 def _sums(table: Table, others: Sequence[int], sets: list[list[int]]) -> list[Computed]:
     """Return sums and ratios among columns of numbers, without sets of dummies, repeated columns and some others."""
     numbers = [n for n in np.flatnonzero(table.varying).tolist() if n not in table.categories and n not in others]
-    first = {table.values[n].tobytes(): n for n in reversed(numbers)}  # `Table.warn` names columns that repeat others
+    first = {table.digest(n): n for n in reversed(numbers)}  # `Table.warn` names columns that repeat others
     return list(sums_and_ratios(table.values, sorted(set(first.values()).difference(*sets))))
 
 

@@ -67,15 +67,25 @@ def _copy(source, target):
 
 
 @kernel()
-def _every(apart, rows, first, second, third):
-    """Return every ``apart``-th observation of vectors in rows, and of three vectors."""
+def _every(apart, values):
+    """Return every ``apart``-th value."""
+    some = np.empty((values.size + apart - 1) // apart)
+    for r in range(some.size):
+        some[r] = values[r * apart]
+    return some
+
+
+@kernel()
+def _of_every(apart, table):
+    """Return x, y, spread and weights of every ``apart``-th observation."""
     if apart == 1:
-        return rows, first, second, third
-    some = np.empty((rows.shape[0], (rows.shape[1] + apart - 1) // apart))
-    for i in range(rows.shape[0]):
+        return table
+    x, y, spread, weights = table
+    some = np.empty((x.shape[0], (y.size + apart - 1) // apart))
+    for j in range(x.shape[0]):
         for r in range(some.shape[1]):
-            some[i, r] = rows[i, r * apart]
-    return some, first[::apart].copy(), second[::apart].copy(), third[::apart].copy()
+            some[j, r] = x[j, r * apart]
+    return some, _every(apart, y), _every(apart, spread), _every(apart, weights)
 
 
 @kernel()
@@ -120,6 +130,9 @@ def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, 
     tol, patience, slow = until
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
+    units_there, means, variances = hidden, mean, variance
+    if apart > 1:
+        units_there, means, variances = np.empty((units, some_y.size)), np.empty(some_y.size), np.empty(some_y.size)
     damped, step, trial, share = np.empty((size, size)), np.zeros(size), theta.copy(), penalty / apart
     for i in range(size):
         fisher[i, i] = math.nan  # should there be no system at all
@@ -127,14 +140,15 @@ def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, 
     steps, small = -1, 0
     while True:
         # One call of each large kernel: a second one would be compiled again.
-        node_forward(x, trial, units, hidden, mean, variance)
+        node_forward(x, trial, hidden, mean, variance)
         value = _value(y, spread, weights, trial, penalty, mean, variance, steps < 0)
         steps += 1
         fall = objective - value
         if fall > 0.0:
             _copy(trial, theta)
             objective = value
-            units_there, means, variances, _ = _every(apart, hidden, mean, variance, variance)
+            if apart > 1:
+                node_forward(some_x, theta, units_there, means, variances)
             node_system(
                 some_x, some_y, some_spread, some_weights, theta, share, units_there, means, variances, gradient, fisher
             )
@@ -239,7 +253,7 @@ def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, gra
     steps, small, pairs, trials = -1, 0, 0, 0
     while True:
         # One call of each large kernel: a second one would be compiled again.
-        node_forward(x, trial, units, hidden, mean, variance)
+        node_forward(x, trial, hidden, mean, variance)
         value = _value(y, spread, weights, trial, penalty, mean, variance, steps < 0)
         fall, trials = objective - value, trials + 1
         # Armijo: a step must achieve this share of the linear prediction, at one of four lengths.
@@ -306,7 +320,8 @@ def node_fit(x, y, spread, weights, theta, penalty, hidden_units, freeze, max_st
     """
     n, size, gradient = y.size, theta.size, np.empty(theta.size)
     apart = max(n // (ENOUGH * size), 1) if max_steps > 0 else 1
-    table, some = (x, y, spread, weights), _every(apart, x, y, spread, weights)
+    table = x, y, spread, weights
+    some = _of_every(apart, table)
     # For few weights the Fisher matrix is cheap: scoring alone, which does not accumulate rounding errors.
     until = tol, patience, SLOW if size > 30 else 0.0
     damping, growth = FIRST_DAMPING * (weights.sum() if weights.size else n), 2.0

@@ -28,28 +28,36 @@ LOG_VARIANCE_LIMIT = 30.0
 VARIANCE_FLOOR = 1e-5
 # Short of the limit by more than rounding: whether a variance counts as clipped must not depend on its last bit.
 UNCLIPPED_VARIANCE = (VARIANCE_FLOOR + math.exp(LOG_VARIANCE_LIMIT)) * (1.0 - 1e-12)
+FORWARD_ROWS = 1024  # of a block: its units stay in cache between the layers
 FACTORS = 8  # variances of which one logarithm is taken: their product is far from overflow
 _SQRT_HALF = math.sqrt(0.5)
 
 
 @kernel(fastmath=CONTRACT)
-def fill_hidden(x, theta, units, hidden):
-    """Fill the hidden units (m, n)."""
-    p, n = x.shape
-    for h in range(units):
-        unit = hidden[h]
-        for r in range(n):
-            unit[r] = theta[p * units + h]
+def _fill_units(x, theta, first, rows, hidden):
+    """Fill the hidden units (m, n) of a block of observations."""
+    (p, _), m = x.shape, hidden.shape[0]
+    for h in range(m):
+        unit = hidden[h, first : first + rows]
+        for r in range(rows):
+            unit[r] = theta[p * m + h]
         for j in range(p):
-            weight, cause = theta[j * units + h], x[j]
-            for r in range(n):
+            weight, cause = theta[j * m + h], x[j, first : first + rows]
+            for r in range(rows):
                 unit[r] += weight * cause[r]
-        for r in range(n):
+        for r in range(rows):
             unit[r] = 1.0 - 2.0 / (exp(2.0 * unit[r]) + 1.0)
 
 
+@kernel()
+def fill_hidden(x, theta, hidden):
+    """Fill the hidden units (m, n)."""
+    for first in range(0, x.shape[1], FORWARD_ROWS):
+        _fill_units(x, theta, first, min(FORWARD_ROWS, x.shape[1] - first), hidden)
+
+
 @kernel(fastmath=CONTRACT)
-def node_forward(x, theta, units, hidden, mean, variance):
+def node_forward(x, theta, hidden, mean, variance):
     """Evaluate the node model.
 
     Parameters
@@ -58,24 +66,25 @@ def node_forward(x, theta, units, hidden, mean, variance):
         The parents.
     theta : ndarray
         The weights.
-    units : int
-        m.
     hidden, mean, variance : ndarray, shapes (m, n), (n,), (n,)
         Are filled with the hidden units and the outputs.
     """
-    p, n = x.shape
-    out, own = (p + 1) * units, units + 1
-    fill_hidden(x, theta, units, hidden)
-    for r in range(n):
-        mean[r] = theta[out]
-        variance[r] = theta[out + own]
-    for h in range(units):
-        unit, to_mean, to_variance = hidden[h], theta[out + 1 + h], theta[out + own + 1 + h]
-        for r in range(n):
-            mean[r] += to_mean * unit[r]
-            variance[r] += to_variance * unit[r]
-    for r in range(n):
-        variance[r] = VARIANCE_FLOOR + exp(min(max(variance[r], -LOG_VARIANCE_LIMIT), LOG_VARIANCE_LIMIT))
+    m, n = hidden.shape
+    out, own = (x.shape[0] + 1) * m, m + 1
+    for first in range(0, n, FORWARD_ROWS):
+        rows = min(FORWARD_ROWS, n - first)
+        _fill_units(x, theta, first, rows, hidden)
+        centre, spread = mean[first : first + rows], variance[first : first + rows]
+        for r in range(rows):
+            centre[r] = theta[out]
+            spread[r] = theta[out + own]
+        for h in range(m):
+            unit, to_mean, to_spread = hidden[h, first : first + rows], theta[out + 1 + h], theta[out + own + 1 + h]
+            for r in range(rows):
+                centre[r] += to_mean * unit[r]
+                spread[r] += to_spread * unit[r]
+        for r in range(rows):
+            spread[r] = VARIANCE_FLOOR + exp(min(max(spread[r], -LOG_VARIANCE_LIMIT), LOG_VARIANCE_LIMIT))
 
 
 @kernel(fastmath=CONTRACT)

@@ -208,7 +208,7 @@ class AdditiveModels:
         Some cause has to bend, and least squares to fit the effect. Observations must be enough, but not too many.
         """
         (node, parents), families = family, self.families
-        too_long = families.n_observations > MOST_ADDITIVE_ROWS
+        too_long = families.whole.n_observations > MOST_ADDITIVE_ROWS
         if not parents or too_long or families.responses[node].least_squares is None:
             return None
         inputs, response = families.inputs_of(parents), self._response(node)

@@ -180,7 +180,7 @@ class Columns(NamedTuple):
         causes, exact = self.causes.copy(), self.exact.copy()
         numbers = [(r.codes is None, r.codes is None and r.density is None) for r in self.responses]
         continuous, counts = np.repeat(numbers, self.widths, axis=0).T
-        heavy = counts | (continuous & is_heavy_tailed(self.causes))
+        heavy = counts | (continuous & [is_heavy_tailed(cause) for cause in self.causes])
         for row in np.flatnonzero(heavy):
             causes[row] = normal_scores(causes[row])
         exact[np.repeat(np.arange(len(exact)), self.widths)[heavy]] = False
@@ -217,8 +217,8 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
     for k, value in enumerate(column.masses, start=1):
         masses[values == value] = k
     rows, without_masses = np.flatnonzero(masses == 0), not masses.any()
-    low, high = cells_of(values[rows])
-    numbers, samples = values[rows], [values[rows]]
+    numbers = values if without_masses else values[rows]
+    (low, high), samples = cells_of(numbers), [numbers]
     if low is not high:
         drawn = [places(numbers, column.rng) for _ in range(DRAWS)]
         wide_low, wide_high = wide_heaps(numbers, low, high)
@@ -237,11 +237,15 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
         given if isinstance(given := column.transform, Rescaled) else _standardised(transform, cause, column.weights)
     )
     own = whole if without_masses else _standardised(transform, numbers, weights)
-    low, high, *samples = ((transform.apply(x) - own.offset) / own.scale for x in (low, high, *samples))
+    scaled = (numbers - own.offset) / own.scale
+    if low is high:
+        low, high, samples = scaled, scaled, [scaled]
+    else:
+        low, high, *samples = ((transform.apply(x) - own.offset) / own.scale for x in (low, high, *samples))
     gain -= sum_of(weights, rows.size) * math.log(own.scale)
     response = GaussianResponse.over_cells(low, high, samples, weights)
     if without_masses:
-        return Reading((numbers[np.newaxis] - own.offset) / own.scale, response, gain, transform=own)
+        return Reading(scaled[np.newaxis], response, gain, transform=own)
     causes = ((cause - whole.offset) / whole.scale)[np.newaxis]
     if column.transform == "none":
         whole = replace(whole, offset=0.0, scale=1.0)

@@ -83,7 +83,17 @@ class Families:
         for node in range(len(self)):
             counted = np.arange(self.n_observations)[self.rows_of(node)]
             rows[node, counted[:: max(-(-counted.size // most), 1)]] = True
-        return replace(self, rows=rows, sampled_from=self.whole)
+        if self.related is not None:  # of all rows
+            return replace(self, rows=rows, sampled_from=self.whole)
+        counted = np.flatnonzero(rows.any(axis=0))
+        rows = rows[:, counted]
+        return replace(
+            self,
+            causes=self.causes[:, counted],
+            responses=[response.take(counted) for response in self.responses],
+            rows=None if rows.all() else rows,
+            sampled_from=self.whole,
+        )
 
     def with_causes(self, columns: Sequence[Floats], like: Sequence[int]) -> "Families":
         """Return the families with further variables, continuous and only causes.

@@ -6,6 +6,7 @@ of edges; it subtracts what the distribution of the noise gains.
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from icdh._utils.arrays import Floats
 from icdh._utils.parallel import single_blas_thread
 
 TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in proportion
+MOST_ESTIMATED = 50_000  # observations that gains of further parents are estimated from
 OPTIMISM = 1.5  # the gain of a further parent hardly exceeds this multiple of its estimate
 LEAST_COST = 0.25  # of its second-order estimate, which the cost of a parent's loss hardly falls below
 LEAST_GROUP = 50  # observations in the smallest group that gets a noise density of its own
@@ -222,6 +224,18 @@ class FamilyModels:
             chosen = "free"  # relative to Student's t, it is likelier than that by held-out rows, and no worse
         return response.law.with_noise(fit_noise(residuals, chosen, numbers.weights))
 
+    @cached_property
+    def _sampled(self) -> Families:
+        """The families on the observations that tell which changes deserve a fit."""
+        if self.families.n_observations <= MOST_ESTIMATED:
+            return self.families
+        return self.families.subsample(MOST_ESTIMATED)
+
+    @cached_property
+    def _share(self) -> Floats:
+        """The share of these observations in those that count for each variable, shape (N,)."""
+        return np.maximum(self._sampled.counts(), 1) / np.maximum(self.families.counts(), 1)
+
     def gain_estimates(self, family: Family, fit: NodeFit) -> Floats:
         """Return, for each variable, an optimistic estimate of the fall of the score if it is added or removed.
 
@@ -239,7 +253,7 @@ class FamilyModels:
             are no strict bounds; they exceed a score test and the second order at the fit by a safety factor. Infinite
             where a number and a category meet, and for a parent of a family with a category.
         """
-        families, (node, parents) = self.families, family
+        families, (node, parents) = self._sampled, family
         estimates = np.full(len(families), np.inf)
         self._estimate_labels(family, fit, estimates)
         x, response = families.data(family)
@@ -249,17 +263,17 @@ class FamilyModels:
         single = np.flatnonzero(families.widths == 1)
         candidates = families.causes[families.inputs_of(single.tolist())][:, families.rows_of(node)]
         penalties = families.edge_penalty[:, node]
-        gains = gain_estimates(candidates, x, hidden, scores, response.weights)
+        gains = gain_estimates(candidates, x, hidden, scores, response.weights) / self._share[node]
         estimates[single] = OPTIMISM * gains - penalties[single]
         estimates[[node, *parents]] = np.inf
         if parents and len(x) == len(parents) and self.design_effects is None:
-            saving, cost = odds_without_parents(x, response, fit)
+            saving, cost = odds_without_parents(*self.families.data(family), fit)
             estimates[list(parents)] = OPTIMISM * (saving + penalties[list(parents)]) - LEAST_COST * cost
         return estimates
 
     def _estimate_labels(self, family: Family, fit: NodeFit, estimates: Floats) -> None:
         """Fill in the estimates of new parents where cause and effect are categorical, or one is and one has levels."""
-        families, (node, parents) = self.families, family
+        families, (node, parents) = self._sampled, family
         of_variables = ((i, families.codes_of(i, node)) for i in range(len(families)))
         codes = {i: of_variable for i, of_variable in of_variables if of_variable is not None}
         others = [i for i in codes if i != node and i not in parents]
@@ -272,7 +286,7 @@ class FamilyModels:
         if log_p is not None:
             of_candidates, of_parents = ([codes[i] for i in some if i in codes] for some in (candidates, parents))
             observed = codes[node], np.exp(log_p), of_candidates, of_parents
-            gains = label_gain_estimates(*observed, families.row_weights(node))
+            gains = label_gain_estimates(*observed, families.row_weights(node)) / self._share[node]
             estimates[candidates] = gains - families.edge_penalty[candidates, node]
 
 

@@ -22,7 +22,7 @@ in NumPy (`icdh._node_model.scoring`).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -33,6 +33,7 @@ from icdh._node_model.law import Law
 from icdh._utils.arrays import Floats, Integers, Mask
 
 Predictor = TypeVar("Predictor", bound="FamilyPredictor")
+MOST_AT_ONCE = 65_536  # observations whose hidden units are in memory for a prediction
 SPLIT = 0.3  # standard deviation of the step between the halves of a unit
 
 
@@ -58,7 +59,7 @@ def with_twice_the_units(theta: Floats, n_parents: int, hidden_units: int, rando
 
 def node_outputs(theta: Floats, x: Floats, hidden_units: int = 5) -> tuple[Floats, Floats]:
     """Return the node's mean and standard deviation, both (n,), at the parents' values x (p, n), one parent a row."""
-    _, mean, variance = forward(theta, x, hidden_units)
+    mean, variance = _in_blocks(lambda rows: np.stack(forward(theta, rows, hidden_units)[1:]), x)
     return mean, np.sqrt(variance)
 
 
@@ -66,14 +67,14 @@ def forward(theta: Floats, x: Floats, hidden_units: int) -> tuple[Floats, Floats
     """Return hidden units (m, n), mean (n,) and variance (n,) at the parents' values x (p, n)."""
     n = x.shape[1]
     hidden, mean, variance = np.empty((hidden_units, n)), np.empty(n), np.empty(n)
-    node_forward(np.ascontiguousarray(x), theta, hidden_units, hidden, mean, variance)
+    node_forward(np.ascontiguousarray(x), theta, hidden, mean, variance)
     return hidden, mean, variance
 
 
 def hidden_units_of(theta: Floats, x: Floats, hidden_units: int) -> Floats:
     """Return the hidden units, shape (m, n), at the parents' values x (p, n), one parent a row."""
     hidden = np.empty((hidden_units, x.shape[1]))
-    fill_hidden(np.ascontiguousarray(x), theta, hidden_units, hidden)
+    fill_hidden(np.ascontiguousarray(x), theta, hidden)
     return hidden
 
 
@@ -185,4 +186,10 @@ class NodeNetwork(FamilyPredictor):
 
 def network_outputs(theta: Floats, x: Floats, hidden_units: int, law: Law) -> Floats:
     """Return the outputs of a law, shape (o, n), at the parents' values x (p, n), one parent a row."""
-    return law.network_outputs(theta, hidden_units_of(theta, x, hidden_units))
+    return _in_blocks(lambda rows: law.network_outputs(theta, hidden_units_of(theta, rows, hidden_units)), x)
+
+
+def _in_blocks(function: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """Return a function of observations, the last axis: hidden units of a long table take more memory than itself."""
+    starts = range(0, max(x.shape[1], 1), MOST_AT_ONCE)
+    return np.concatenate([function(x[:, first : first + MOST_AT_ONCE]) for first in starts], axis=1)

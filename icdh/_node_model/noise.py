@@ -110,10 +110,10 @@ def student_fit(e: Floats, weights: Floats | None) -> tuple[float, float, float]
     gaussian = -0.5 * n * (np.log(2.0 * np.pi * variance) + 1.0)
     scales = np.full(len(DEGREES_OF_FREEDOM), variance)
     student_scales(squares, NONE if weights is None else weights, np.array(DEGREES_OF_FREEDOM), 20, scales)
-    dof, scale2 = np.array(DEGREES_OF_FREEDOM)[:, np.newaxis], scales[:, np.newaxis]
-    tails = 0.5 * (dof + 1.0) * times(weights, np.log1p(squares / (dof * scale2))).sum(axis=1, keepdims=True)
-    constant = gammaln(0.5 * (dof + 1.0)) - gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof * scale2)
-    likelihood = (n * constant - tails)[:, 0]
+    dof = np.array(DEGREES_OF_FREEDOM)
+    logarithms = [times(weights, np.log1p(squares / scale)).sum() for scale in dof * scales]
+    constant = gammaln(0.5 * (dof + 1.0)) - gammaln(0.5 * dof) - 0.5 * np.log(np.pi * dof * scales)
+    likelihood = n * constant - 0.5 * (dof + 1.0) * logarithms
     best = int(np.argmax(likelihood))
     gain = float(likelihood[best] - gaussian - cost_of("student", n))
     return gain, DEGREES_OF_FREEDOM[best], float(np.sqrt(scales[best]))

@@ -44,7 +44,9 @@ class Numbers:
     def over_cells(
         cls: type[SomeNumbers], low: Floats, high: Floats, samples: Sequence[Floats], weights: Floats | None
     ) -> SomeNumbers:
-        """Return values spread evenly over the cells from ``low`` to ``high``, all of shape (n,)."""
+        """Return values spread evenly over cells from ``low`` to ``high``, all (n,); exact if the two are one array."""
+        if low is high:
+            return cls(low, np.zeros(low.shape), samples, weights)
         return cls((low + high) / 2, np.square(high - low) / 12, samples, weights)
 
     def __len__(self) -> int:

@@ -6,9 +6,10 @@ never transposed again; only results are turned back.
 """
 
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 
@@ -228,13 +229,15 @@ class Table:
             kinds[at] = kind
         table = replace(self, declared=kinds)
         categorical = [n for n, kind in enumerate(table.kinds) if KINDS[kind].has_labels]
-        return table._coded_anew(n for n in categorical if n not in self.unordered)
+        return table._coded_anew([n for n in categorical if n not in self.unordered])
 
     def of_its_labels(self) -> "Table":
         """Return the table whose labels without an order are those that its rows hold."""
         return self._coded_anew(self.unordered)
 
-    def _coded_anew(self, columns: Iterable[int]) -> "Table":
+    def _coded_anew(self, columns: list[int]) -> "Table":
+        if not columns:
+            return self
         values, categories = self.values.copy(), dict(self.categories)
         for n in columns:
             known, cells = categories.get(n, Categories((), declared=True)), values[n].astype(object)
@@ -244,6 +247,10 @@ class Table:
             categories[n] = Categories.of(cells, known.declared or known.ordered, known.unseen)
             values[n] = categories[n].encoded(cells, f"column {self.names[n]!r}")
         return replace(self, values=values, categories=categories)
+
+    def digest(self, column: int) -> bytes:
+        """Return what tells a column from those that are not equal to it."""
+        return sha256(self.values[column]).digest()
 
     def n_distinct(self, column: int) -> int:
         """Return the number of distinct values in a column, without gaps."""
@@ -308,7 +315,7 @@ class Table:
         """Yield the name of every column that repeats one before it, and the name of that one."""
         seen: dict[bytes, int] = {}
         for i in np.flatnonzero(self.varying).tolist():
-            first = seen.setdefault(self.values[i].tobytes(), i)
+            first = seen.setdefault(self.digest(i), i)
             if first != i:
                 yield self.names[i], self.names[first]
 

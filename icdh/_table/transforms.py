@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from icdh._utils.arrays import Floats, Mask
+from icdh._utils.arrays import Floats
 from icdh._utils.weighted import deviation_of, mean_of
 
 TRANSFORMS = ("none", "log", "yeo-johnson")
@@ -151,12 +151,10 @@ def _power(log_base: Floats, power: float) -> Floats:
     return log_base if abs(power) < 1e-8 else np.expm1(power * log_base) / power
 
 
-def is_heavy_tailed(x: Floats) -> Mask:
-    """Return whether samples, along the last axis, have a kurtosis so large that a few outliers hide all else."""
-    deviation = x.std(axis=-1, keepdims=True)
-    unit = (x - x.mean(axis=-1, keepdims=True)) / np.where(deviation > 0.0, deviation, 1.0)
-    is_heavy: Mask = np.mean(unit**4, axis=-1) > 20.0  # kurtosis; three of a Gaussian
-    return is_heavy
+def is_heavy_tailed(x: Floats) -> bool:
+    """Return whether a sample, shape (n,), has a kurtosis so large that a few outliers hide all else."""
+    squares = np.square((x - x.mean()) / (x.std() or 1.0))
+    return bool(np.mean(np.square(squares)) > 20.0)  # kurtosis; three of a Gaussian
 
 
 def normal_scores(x: Floats) -> Floats:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from helpers import family_evidence, fit_two_phase, hetero_chain, problem_of, random_weights
 from support.article import FamilyObjective, fit_scales
+from support.families import family_models, forward, network, node_outputs
 from support.utils import gaussian_nll
 
 from icdh.network import initial_weights, node_inputs, outputs
@@ -125,3 +126,39 @@ def test_a_family_is_worth_what_its_rows_alone_are_worth(rng, noise):
         np.testing.assert_allclose(masked.residuals(family), alone.residuals(family), rtol=1e-9, atol=1e-12)
         assert masked.residuals(family).size == rows[family[0]].sum()
         np.testing.assert_allclose(masked.gain_estimates([family])[0], alone.gain_estimates([family])[0], rtol=1e-6)
+
+
+def test_a_subsample_holds_its_rows_alone_and_counts_the_same_ones(rng):
+    """Of each variable every third row that counts; a row that counts for none is left out."""
+    values, rows = masked_table(rng, 300)
+    whole = family_evidence(values, rows=rows).families
+    part = whole.subsample(60)
+    assert part.n_observations == part.causes.shape[1] == part.rows.shape[1] < whole.n_observations
+    for node, parents in [(0, (1,)), (1, (0, 2)), (2, ())]:
+        (x, response), (few_x, few_response) = whole.data((node, parents)), part.data((node, parents))
+        apart = -(-rows[node].sum() // 60)
+        np.testing.assert_array_equal(few_x, x[:, ::apart])
+        np.testing.assert_array_equal(few_response.centre, response.centre[::apart])
+    assert family_evidence(values).families.subsample(100).rows is None
+
+
+def test_what_a_parent_of_many_rows_gains_is_estimated_from_a_part_of_them(rng, monkeypatch):
+    values = np.ascontiguousarray(hetero_chain(rng, 4000).T)
+    scores = family_evidence(values, hidden_units=3)
+    families = [(1, ()), (2, (0,)), (2, ())]
+    whole = scores.gain_estimates(families)
+    monkeypatch.setattr(family_models, "MOST_ESTIMATED", 1000)
+    some = family_evidence(values, hidden_units=3).gain_estimates(families)
+    for there, here in zip(whole, some, strict=True):
+        large = np.isfinite(there) & (there > 100.0)
+        assert large.any()
+        np.testing.assert_allclose(here[large], there[large], rtol=0.2)
+
+
+def test_outputs_of_many_rows_are_predicted_block_by_block(rng, monkeypatch):
+    x, theta = rng.normal(size=(2, 700)), rng.normal(size=3 * 4 + 2 * 5)
+    _, mean, variance = forward(theta, x, 4)
+    monkeypatch.setattr(network, "MOST_AT_ONCE", 256)
+    of_blocks = node_outputs(theta, x, 4)
+    np.testing.assert_array_equal(of_blocks, (mean, np.sqrt(variance)))
+    assert node_outputs(theta, x[:, :0], 4)[0].size == 0

@@ -24,7 +24,7 @@ def data():
 
 @pytest.fixture
 def _few(monkeypatch):
-    few = replace(graph_search.SIZES, first_rows=250, subsample=500, long_table=1000)
+    few = replace(graph_search.SIZES, first_rows=200, subsample=500, long_table=1000)
     monkeypatch.setattr(graph_search, "SIZES", few)
 
 
@@ -124,7 +124,7 @@ def test_graphs_are_compared_on_few_rows_and_the_model_is_of_all(data, units, fi
     assert [int(level.counts()[0]) for level in levels] == [500, 1500]
     assert levels[0].share() == pytest.approx(np.full(5, 1 / 3))
     assert 5 <= rows.count(1500) < 15  # the graph, and what all rows ask of it
-    assert rows.count(250) > rows.count(500) > 10
+    assert rows.count(188) > rows.count(500) > 10
     shorter = HNMSearch(**options).fit(data.X[:1000])
     np.testing.assert_array_equal(shorter.adjacency_matrix_ != 0, model.adjacency_matrix_ != 0)
     assert model.evidence_ == pytest.approx(1.5 * shorter.evidence_, rel=0.1)
