@@ -53,7 +53,7 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
         [_functions_of(families.causes[families.inputs_of([node])], k, families.weights) for node in range(N)]
     )
     is_long = ROWS_FOR_FUNCTION * N * k <= M
-    of_others = [np.delete(functions, family[0], axis=0) if is_long else None for family, _ in fits]
+    of_others = (np.delete(functions, family[0], axis=0) if is_long else None for family, _ in fits)  # one at a time
     rests = [_unexplained(families, *own, alone) for own, alone in zip(fits, of_others, strict=True)]
     outputs = np.repeat(np.arange(N), [len(rest) for rest in rests])
     rows = np.linspace(0, M - 1, n_rows).astype(int)
