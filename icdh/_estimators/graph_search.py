@@ -56,7 +56,7 @@ class SearchSizes:
     search_units: int = 10
     most_units: int = 20
     usual_price: float = 2.0  # nats that an edge must gain in a table of few columns
-    order_swaps: int = 20  # in vain, in a row, that end a search over orders
+    order_swaps: tuple[int, int] = (20, 50)  # in vain, in a row, that end a search over orders: the least and the most
     most_at_once: int = 20  # parents that a variable begins with in the end: the work grows with their cube
     lingam_variables: int = 200  # an order of 1000 rows takes 2 s; it grows with the cube, 200 s among 1000 variables
     exact_candidates: int = 8
@@ -321,7 +321,7 @@ class GraphSearch:
         gains = scores.closed_form_gains(graph)
         if gains is None:
             return None
-        how = self.table.rules, self.settings.max_parents, SIZES.order_swaps
+        how = self.table.rules, self.settings.max_parents, int(np.clip(len(graph), *SIZES.order_swaps))
         # Tables of several parents at once would have cells without rows.
         most_at_once = min(self.settings.max_parents, SIZES.most_at_once) if gains is scores.linear_gains else 0
         return search_orders(self._clocked(gains), graph, *how, most_at_once)

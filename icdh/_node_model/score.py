@@ -44,6 +44,7 @@ GROWTH_GAIN = 5.0  # nats that twice the hidden units must gain
 FEW_DIFFERENCES = 2  # parents that only one of two similar families has
 LINEAR_SHARE = 0.5  # of the effects, from which linear models have a search of their own
 WIDE = 100  # families at once, whose gains processes on a cluster may estimate: fewer take less time than to send them
+TRIED = 0.1  # share of what other noise has to gain in the end, from which a search by it is tried
 FAILED = 20.0  # nats that residuals of a fit tell of its own parents, above which the fit has failed
 Result = TypeVar("Result")
 Key = tuple[Family, int]  # a family, and the hidden units of its node
@@ -510,12 +511,12 @@ class FamilyScore:
         """Let every family choose its noise if those of a found graph ask for it; return whether scores changed.
 
         A wrong graph and too few hidden units leave structure in the residuals, and that looks like heavy tails. So the
-        choice comes last. It is tried where residuals gain half of what the choice has to gain in the end: the graph
-        found by other noise has to bear it out (`revoke_noise`).
+        choice comes last. It is tried where residuals gain a tenth of what the choice has to gain in the end: wrong
+        arrows make noise look Gaussian, and the graph found by other noise has to bear it out (`revoke_noise`).
         """
         self(families)
         self._restart_large(families)
-        if self.noise == self.settings.noise or not self._gains_over_gaussian(families).mean() >= 0.5 * LEAST:
+        if self.noise == self.settings.noise or not self._gains_over_gaussian(families).mean() >= TRIED * LEAST:
             return False
         self.noise = "auto"
         return True

@@ -38,6 +38,18 @@ def test_the_graph_is_found(model):
     assert model.adjacency_matrix_.max() > 100
 
 
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_noise_that_wrong_arrows_make_look_gaussian_is_found(seed):
+    """Evenly spread loads of two fans drive speeds, currents and a sound; an effect of them all has Gaussian noise."""
+    rng = np.random.default_rng(seed)
+    loads = rng.uniform(0.1, 1.0, (2, 1000))
+    speeds = loads + 0.02 * rng.normal(size=(2, 1000))
+    currents = loads**3 + (0.02 + 0.02 * loads) * rng.normal(size=(2, 1000))
+    sound = 1.5 * speeds.sum(axis=0) + 0.1 * (1.0 + speeds[0]) * rng.normal(size=1000)
+    X = np.column_stack([*loads, *speeds, *currents, sound])
+    assert edges(HNMSearch().fit(X)) == {(0, 2), (1, 3), (0, 4), (1, 5), (2, 6), (3, 6)}
+
+
 def test_history_leads_from_the_empty_graph_to_the_learned_one(table, model):
     assert replayed(model.history_, 5) == parents_of(model)
     n = len(table)
