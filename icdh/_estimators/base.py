@@ -16,7 +16,7 @@ from icdh._estimators.data_warnings import warn_about_density
 from icdh._estimators.imputation import MISSING, fit_to_imputed, without_gaps
 from icdh._model.causal import About
 from icdh._model.structural import StructuralModel
-from icdh._node_model import NOISE_DISTRIBUTIONS
+from icdh._node_model.noise_density import NOISE_DISTRIBUTIONS
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.missing_codes import Declared, says_none
 from icdh._table.relations import Groups, with_relations, without_copies, without_groups

@@ -67,10 +67,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     noise_distribution : {"auto", "gaussian", "student", "free"}, default "auto"
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
         ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless a graph found by
-        other noise gains much, or more than half of its variables clearly do. Then the evidence chooses one of the
-        three for every variable (`icdh._node_model.noise`). The fitted model then holds for every variable the density
-        that its residuals ask for, be it the Gaussian. Where no value is below zero, or none of a share above one, what
-        the density has beyond that limit counts beside it.
+        other noise gains much, or more than half of its variables clearly do. Then the evidence chooses one for every
+        variable (`icdh._node_model.noise`). The fitted model then holds for every variable the density that its
+        residuals ask for, be it the Gaussian. Where no value is below zero, or none of a share above one, what the
+        density has beyond that limit counts beside it.
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         The monotone transform of every continuous or gridded column during the search, with a fitted parameter for
         each column (`icdh._table.transforms`). "auto" takes the one that raises the evidence of many variables, given
@@ -143,7 +143,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         other initial weights, a graph of ten to fifty columns has up to a hundred nats more or less. A smaller
         difference between two fits does not say which of their graphs is better.
     noise_distribution_ : str
-        "gaussian", "student" or "free" if all numbers have that noise in the fitted model, else "mixed".
+        The noise that all numbers have in the fitted model, or "mixed".
     column_transform_ : str
         The transform of the search: "none", "log" or "yeo-johnson".
     kinds_ : list of str
@@ -351,5 +351,6 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         if whole.interrupted_:
             raise KeyboardInterrupt
         kinds = dict(zip(whole.model_.names, whole.kinds_, strict=True))
-        decided = {name: kind for name, kind in kinds.items() if KINDS[kind].repeats}
+        again = {"constant", *(kind.exact for kind in KINDS.values())}
+        decided = {name: kind for name, kind in kinds.items() if kind not in again}
         return super().for_resamples(X).set_params(kinds=decided, column_transform=whole.column_transform_)

@@ -25,7 +25,7 @@ from icdh import graphs
 from icdh._model.causal import CausalModel, EdgeEvidence
 from icdh._model.columns import ModelColumns
 from icdh._node_model.law import Conditional, ConstantLaw, Law, NoCauses, NormalLaw, Predictor
-from icdh._node_model.noise_density import Free, Gaussian, Noise, Student
+from icdh._node_model.noise_density import NOISE_DENSITIES, Noise
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import LIBRARIES
 from icdh._table.kinds import KINDS
@@ -84,7 +84,7 @@ def _kinds() -> dict[object, dict[str, type]]:
             "labels": LabelLaw,
             "counts": CountLaw,
         },
-        Noise: {kind.name: kind for kind in (Gaussian, Student, Free)},
+        Noise: NOISE_DENSITIES,
     }
 
 

@@ -4,5 +4,3 @@ law: the distribution of a kind of variable; response: a column, fitted by it; n
 evidence: the score of a set of parents; families: the data; family_models: fit and score of one; score: the engine,
 which remembers fits.
 """
-
-NOISE_DISTRIBUTIONS = ("auto", "gaussian", "student", "free")

@@ -30,9 +30,8 @@ import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.special import gammaln
 
-from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model._kernels import student_scales
-from icdh._node_model.noise_density import Free, Gaussian, Noise, Student, bins_of
+from icdh._node_model.noise_density import NOISE_DENSITIES, Free, Gaussian, Noise, Student, bins_of
 from icdh._utils.arrays import Floats
 from icdh._utils.entropy import negentropy, negentropy_deviation
 from icdh._utils.weighted import NONE, mean_of, sum_of, times
@@ -52,15 +51,15 @@ def noise_gain(samples: Sequence[Floats], noise: str, weights: Floats | None) ->
     ----------
     samples : sequence of ndarray, each of shape (n,)
         Standardised residuals; several where values are spread over cells. The gain is their mean.
-    noise : {"auto", "gaussian", "student", "free"}
-        The distribution.
+    noise : str
+        The distribution, or "auto".
     weights : ndarray, shape (n,), or None
         How often each residual counts; None if once.
 
     Returns
     -------
     tuple of float and str
-        The gain, and "gaussian", "student" or "free".
+        The gain, and the name of the distribution.
     """
     if noise != "auto":
         return GAINS[noise](samples, weights), noise
@@ -81,8 +80,8 @@ GAINS: dict[str, Callable[[Sequence[Floats], Floats | None], float]] = {
     "student": lambda samples, weights: max(student_gain(samples[0], weights), 0.0),
     "free": _free_gain,
 }
-if ("auto", *GAINS) != NOISE_DISTRIBUTIONS:
-    raise TypeError(f"these have gains: {', '.join(GAINS)}; to choose are {', '.join(NOISE_DISTRIBUTIONS)}")
+if [*GAINS] != [*NOISE_DENSITIES]:
+    raise TypeError(f"these have gains: {', '.join(GAINS)}; these are distributions: {', '.join(NOISE_DENSITIES)}")
 
 
 def cost_of(name: str, n: float) -> float:
@@ -126,7 +125,7 @@ def fit_noise(residuals: Floats, name: str, weights: Floats | None) -> Noise:
     ----------
     residuals : ndarray, shape (n,)
         The residuals.
-    name : {"gaussian", "student", "free", "none"}
+    name : str
         The distribution; "none", of what has no density, is Gaussian.
     weights : ndarray, shape (n,), or None
         How often each residual counts; None if once.

@@ -248,3 +248,7 @@ class Free(Noise):
 def bins_of(reference: Noise, noise: Floats, n_bins: int) -> Integers:
     """Return the bins that noise falls in, equally probable ones under a reference, shape (n,)."""
     return np.minimum((reference.distribution(noise) * n_bins).astype(np.int64), n_bins - 1)
+
+
+NOISE_DENSITIES = {kind.name: kind for kind in (Gaussian, Student, Free)}
+NOISE_DISTRIBUTIONS = ("auto", *NOISE_DENSITIES)

@@ -25,11 +25,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from icdh._node_model import NOISE_DISTRIBUTIONS
 from icdh._node_model.evidence import COLD, NodeFit, Start
 from icdh._node_model.families import Families, Family
 from icdh._node_model.family_models import OPTIMISM, FamilyModels, gain_estimates_of
 from icdh._node_model.noise import LEAST, MOST
+from icdh._node_model.noise_density import NOISE_DISTRIBUTIONS
 from icdh._node_model.pair_estimates import Pair, misfit, pair_gains
 from icdh._node_model.screening import LinearGains, TableGains
 from icdh._utils.arrays import Floats
@@ -100,7 +100,7 @@ class ScoreSettings:
         The hidden units of every node to start with.
     most_units : int
         How far `FamilyScore.grow` may double them.
-    noise : {"auto", "gaussian", "student", "free"}
+    noise : str
         The distribution of the standardised residuals (`icdh._node_model.noise`). "auto" is Gaussian until
         `FamilyScore.choose_noise` finds residuals that are not; then every family chooses.
     n_restarts : int

@@ -46,8 +46,7 @@ class Residual(NamedTuple):
     mean : ndarray, shape (n,), or None
         The mean that the causes predict; None of few values and labels.
     noise : str
-        What its distribution is: "gaussian", "student" or "free", and "none" of few values and labels, and without any
-        residual.
+        What its distribution is called, and "none" of few values and labels, and without any residual.
     misfit : float
         The nats that single causes still tell of the residual.
     """

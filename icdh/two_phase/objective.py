@@ -33,8 +33,7 @@ from icdh.knowledge import EdgeRules, Knowledge
 from icdh.network import NOISE, Weights, features_of, node_inputs
 
 Smooth = Callable[[Floats], tuple[float, Floats]]
-TWO_CYCLE = np.array([[0.0, 0.5], [0.5, 0.0]])
-H_OF_TWO_CYCLE = trace_exponential(TWO_CYCLE)[0]
+H_OF_TWO_CYCLE = trace_exponential(np.array([[0.0, 0.5], [0.5, 0.0]]))[0]  # whatever the other variables
 Array = TypeVar("Array", Floats, Mask)
 
 
@@ -126,8 +125,10 @@ class Problem:
 
     @cached_property
     def _unit_of_h(self) -> float:
-        """What one unit of tr exp(A∘A) - N is of the acyclicity function, by a cycle of two edges."""
-        return self.acyclicity(TWO_CYCLE)[0] / H_OF_TWO_CYCLE
+        """What one unit of tr exp(A∘A) - N is of the acyclicity function, by a cycle of two edges among N variables."""
+        cycle = np.zeros((max(len(self.values), 2),) * 2)
+        cycle[[0, 1], [1, 0]] = 0.5
+        return self.acyclicity(cycle)[0] / H_OF_TWO_CYCLE
 
     def h(self, A: Floats) -> tuple[float, Floats]:
         """Return the acyclicity and its gradient in units of tr exp(A∘A) - N, as thresholds are."""

@@ -1,9 +1,13 @@
+from inspect import isfunction
+from typing import get_type_hints
+
 import naive
 import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from icdh.acyclicity import acyclicity
+import icdh.acyclicity
+from icdh.acyclicity import acyclicity, trace_exponential
 
 
 @pytest.mark.parametrize("scale", [1e-3, 0.3, 1.0, 2.0])
@@ -51,3 +55,26 @@ def test_bad_input():
         acyclicity(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="NaN or infinity"):
         acyclicity(np.full((2, 2), np.nan))
+
+
+def is_acyclicity(function):
+    """Whether it takes a checked matrix, and returns a value and its derivatives."""
+    return get_type_hints(function) == get_type_hints(trace_exponential)
+
+
+FUNCTIONS = [
+    function
+    for name, function in vars(icdh.acyclicity).items()
+    if isfunction(function) and name[0] != "_" and is_acyclicity(function)
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_has_its_gradient_and_is_zero_for_dags_alone(function):
+    A = 0.3 * np.random.default_rng(3).normal(size=(4, 4))
+    for index in np.ndindex(A.shape):
+        step = np.zeros(A.shape)
+        step[index] = 1e-5
+        slope = (function(A + step)[0] - function(A - step)[0]) / 2e-5
+        assert function(A)[1][index] == pytest.approx(slope, rel=1e-6, abs=1e-9)
+    assert function(np.triu(A, 1))[0] == 0.0 < function(A)[0]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from helpers import random_weights
 from scipy.optimize import check_grad
+from support.article import activation, bend_of, slope_of, weighed_slope_of
 
 from icdh.acyclicity import acyclicity
 from icdh.likelihood import nll, nll_and_gradient
@@ -55,6 +56,17 @@ def test_gradient_at_the_smallest_shapes_and_with_columns_in_tiny_and_huge_units
     rng = np.random.default_rng(2)
     X = rng.normal(size=(m, n)) * np.where(np.arange(n) % 2, 1.0, unit)
     assert_gradient_is_exact(X, random_weights(rng, n, m1, bias))
+
+
+def test_what_is_known_of_the_activation():
+    """Its slope and its bend are derivatives; and it is above zero, as scales take it that start alive everywhere."""
+    z, step = np.linspace(-6.0, 6.0, 25), 1e-4
+    s, ahead, behind = (activation(z + k * step) for k in (0, 1, -1))
+    slope = np.array([slope_of(each) for each in s])
+    np.testing.assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-6)
+    np.testing.assert_allclose([weighed_slope_of(each, 3.0 * each) for each in s], 3.0 * slope, rtol=1e-12)
+    np.testing.assert_allclose([bend_of(each) for each in s] * slope, (ahead - 2 * s + behind) / step**2, atol=1e-6)
+    assert s.min() > 0.0
 
 
 @pytest.mark.parametrize("bias", [False, True])

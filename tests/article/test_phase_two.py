@@ -438,6 +438,19 @@ def log_determinant(A):
     return -np.linalg.slogdet(M)[1], 2.0 * A * np.linalg.inv(M).T
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 40])
+def test_the_unit_of_acyclicity_is_that_of_a_cycle_among_all_variables(n):
+    def polynomial(A):
+        """Tr((I + A∘A / N)^N) - N: of one cycle it depends on N."""
+        return np.trace(np.linalg.matrix_power(np.eye(len(A)) + A * A / len(A), len(A))) - len(A), A
+
+    cycle = np.zeros((max(n, 2),) * 2)
+    cycle[[0, 1], [1, 0]] = 0.5
+    problem = problem_of(np.zeros((n, 5)))
+    assert problem.h(cycle)[0] == acyclicity(cycle)[0]
+    assert dataclasses.replace(problem, acyclicity=polynomial).h(cycle)[0] == pytest.approx(acyclicity(cycle)[0])
+
+
 @pytest.mark.parametrize("phase", [procedure.fit_means, algorithm_3])
 def test_another_function_of_acyclicity_takes_every_place_of_the_first(monkeypatch, phase):
     """Not one value is asked of the trace of the exponential."""

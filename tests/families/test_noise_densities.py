@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from support.families import Free, Gaussian, Student, fit_noise, noise_gain
+from support.families import NOISE_DENSITIES, Free, Gaussian, Student, cost_of, fit_noise, noise_gain
 
 KINDS = {
     "gaussian": stats.norm(),
@@ -64,6 +64,28 @@ def test_the_mean_of_the_noise_is_zero_and_a_far_value_is_possible(kind):
     assert drawn.mean() == pytest.approx(0.0, abs=0.01)
     assert drawn.std() == pytest.approx(noise.deviation, rel=0.01)
     assert -200.0 < noise.log_density(np.array([1e3]))[0] < -20.0
+
+
+@pytest.mark.parametrize("name", NOISE_DENSITIES)
+def test_the_gain_of_a_noise_is_that_of_its_likelihood(name):
+    e = np.random.default_rng(7).standard_t(3, size=2000)
+    e /= np.sqrt(np.mean(e * e))
+    gaussian = Gaussian().log_density(e).sum()
+    paid = 0.0 if name == "free" else cost_of(name, e.size)
+    expected = fit_noise(e, name, None).log_density(e).sum() - gaussian - paid
+    assert noise_gain([e], name, None) == (pytest.approx(expected, abs=0.02 * e.size), name)
+
+
+@pytest.mark.parametrize("name", NOISE_DENSITIES)
+def test_noise_of_weighted_residuals_is_that_of_repeated_ones(name):
+    """But for the gain of a free density, an entropy by spacings: equal values have none."""
+    rng = np.random.default_rng(8)
+    e, counts = rng.standard_t(3, size=300), rng.integers(1, 4, size=300)
+    rows, weights = np.repeat(e, counts), counts.astype(float)
+    if name != "free":
+        assert noise_gain([e], name, weights)[0] == pytest.approx(noise_gain([rows], name, None)[0], rel=1e-9)
+    densities = [fit_noise(*own).log_density(e) for own in ((e, name, weights), (rows, name, None))]
+    np.testing.assert_allclose(*densities, rtol=1e-5, atol=1e-5)
 
 
 def test_few_or_equal_residuals_have_a_density():

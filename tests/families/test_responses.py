@@ -3,17 +3,31 @@
 A further kind is a line in `support.responses.SUBJECTS`.
 """
 
+from inspect import isabstract
+
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 from scipy.stats import kstest
-from support.families import NodeNetwork, NormalLaw, network_outputs
+from support.families import NodeNetwork, NodeResponse, NormalLaw, network_outputs
 from support.responses import LAWS, SUBJECTS
 
 import icdh
 
 STEP = 1e-3
 ROWS = 12
+
+
+def test_every_response_keeps_the_contract():
+    subjects = [subject_of(kind)[0] for kind in SUBJECTS]
+    assert {type(subject.response) for subject in subjects} == set(concrete(NodeResponse))
+
+
+def concrete(kind):
+    """The subclasses of a class, theirs included, that have all of its methods."""
+    for subclass in kind.__subclasses__():
+        yield from [] if isabstract(subclass) else [subclass]
+        yield from concrete(subclass)
 
 
 @pytest.fixture(params=SUBJECTS)
@@ -147,6 +161,17 @@ def test_probabilities_and_density_add_up_to_one(law):
         shares, grid, density = shares_and_density(subject, at)
         rough = 1e-6 if law in SUBJECTS else 2e-3  # a density of steps, or of heavy tails, on a grid
         assert shares.sum() + (trapezoid(density, grid) if grid.size else 0.0) == pytest.approx(1.0, abs=rough)
+
+
+def test_values_that_are_never_drawn_have_no_density(law):
+    """Nor where outputs are far from those of a column without causes."""
+    subject, _ = subject_of(law)
+    if not subject.dense or subject.limits:
+        return
+    for at in 3.0 * np.array(np.meshgrid(*[[-1.0, 1.0]] * subject.law.n_outputs)).reshape(subject.law.n_outputs, -1).T:
+        outputs = np.repeat(at[:, np.newaxis], 2, axis=1)
+        ends = draws(subject, outputs, np.array([1e-14, 1.0 - 1e-14]))
+        assert (subject.law.log_density(ends + np.ptp(ends) * np.array([-1.0, 1.0]), outputs) < -20.0).all()
 
 
 def test_draws_have_the_probabilities_and_the_density(law):

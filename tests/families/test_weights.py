@@ -187,6 +187,17 @@ def test_additive_models_are_those_of_repeated_rows_on_the_same_splines():
     assert scores[0] == pytest.approx(scores[1], rel=1e-10)
 
 
+def test_all_models_of_a_family_have_about_the_scores_of_repeated_rows():
+    """Splines have knots at quantiles of the rows as they are."""
+    of_models = []
+    for _, models in pair_of(only=[0, 1, 2]):
+        scores = FamilyScore(models.families, ScoreSettings(UNITS, UNITS, noise="gaussian", n_restarts=1, n_jobs=1))
+        scores([(2, (0, 1))])
+        of_models.append(scores._scores_by_model((2, (0, 1)), "gaussian"))
+    assert of_models[0] == pytest.approx(of_models[1], rel=0.05)
+    assert np.isfinite([*of_models[0].values()]).all()
+
+
 def test_the_lead_of_causes_is_that_of_repeated_rows():
     rng = np.random.default_rng(12)
     cause = rng.laplace(size=N)

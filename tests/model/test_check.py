@@ -500,6 +500,11 @@ def test_every_sentence_of_a_summary_is_known(name):
     assert all(any(re.fullmatch(sentence, line) for line in lines) for sentence in own)
 
 
+def test_a_check_rejects_at_the_level_that_it_names():
+    with pytest.raises(ValueError, match="at another level"):
+        ModelCheck([record_of("a", 0, "b")], [], 400, 400, 0.001)
+
+
 def test_columns_of_which_nothing_is_known_are_left_out(fit, found):
     heading = "cause -> effect strength if turned if hidden"
     assert heading in " ".join(found.summary().split())

@@ -17,6 +17,7 @@ from support.search import (
     sums_of_orders,
     weigh_families,
 )
+from support.table import DECLARABLE
 
 from icdh import ICDH, DataWarning, HNMSearch, NotFittedError, bootstrap, posterior
 from icdh.exceptions import MissingExtraError
@@ -371,6 +372,15 @@ def test_what_the_whole_table_says_of_its_columns_holds_for_resamples(table):
     assert resample.column_transform_ == "log"
     assert resample.kinds_ == HNMSearch(**QUICK).fit(X).kinds_ == ["continuous", "gridded", "gridded"]
     assert HNMSearch(**QUICK).fit(X[:20]).kinds_ != resample.kinds_
+
+
+@pytest.mark.parametrize("kind", DECLARABLE)
+def test_a_declared_kind_holds_for_resamples(table, kind):
+    """But for continuous, as repeated rows are gridded."""
+    numbers = np.arange(len(table)) % (2 if kind == "binary" else 5) + 1.0
+    X = np.column_stack([numbers, table[:, 1]])
+    kinds = HNMSearch(**QUICK, kinds={0: kind}).for_resamples(X).kinds
+    assert kinds.get("x0", kinds.get(0)) == (None if kind == "continuous" else kind)
 
 
 def test_a_checkpoint_of_something_else_is_refused(table, path):

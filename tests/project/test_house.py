@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from icdh import ICDH, HNMSearch
+from icdh.cli import COMMANDS
 
 PACKAGE = Path(__file__).parent.parent.parent / "icdh"
 # From the ground up; what stands in one row may import from all rows below it. The core learns and answers.
@@ -168,3 +169,19 @@ def test_every_parameter_of_the_estimators_is_read_where_they_fit():
     }
     for estimator in (HNMSearch, ICDH):
         assert estimator().get_params().keys() <= read
+
+
+def read_of_a_command(path):
+    """The attributes of a command that a file reads."""
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)]
+    return {node.attr for node in nodes if ast.unparse(node.value) in ("self", "command")}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_of_a_command_is_read_by_it_or_by_what_commands_share(name):
+    folder = PACKAGE / "cli"
+    kind = f"class {name.capitalize()}("
+    (command,) = (part for part in ast.parse((folder / f"{name}.py").read_text()).body if ast.unparse(part).count(kind))
+    options = {ast.unparse(part.target) for part in command.body if isinstance(part, ast.AnnAssign)}
+    paths = [folder / f"{name}.py", *folder.glob("_*.py")]
+    assert options <= set().union(*map(read_of_a_command, paths))

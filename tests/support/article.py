@@ -1,5 +1,6 @@
 """The private names of the article's procedure that tests use, so that a move inside the package edits one file."""
 
+from icdh._network_kernels import activation, bend_of, slope_of, weighed_slope_of
 from icdh._utils.weighted import NONE
 from icdh.two_phase import as_printed, dag, family, procedure, scales
 from icdh.two_phase.as_printed import Unknowns

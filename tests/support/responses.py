@@ -12,7 +12,7 @@ from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.law import CONSTANT, Conditional
 from icdh._node_model.network import NodeNetwork
 from icdh._node_model.noise import fit_noise
-from icdh._node_model.noise_density import Gaussian, Noise, Student
+from icdh._node_model.noise_density import NOISE_DENSITIES, Noise, Student
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response
@@ -148,12 +148,14 @@ SUBJECTS = {
 }
 
 SKEWED = (np.random.default_rng(0).beta(1.0, 3.0, size=400) - 0.25) / 0.19
+NOISES = {name: fit_noise(SKEWED, name, None) for name in NOISE_DENSITIES} | {"student": Student(8.0, 0.8)}
 LAWS = {
     f"{name} under {noise.name} noise": under(subject, noise)
     for name, subject in (("a number", continuous), ("point masses", masses))
-    for noise in (Student(8.0, 0.8), fit_noise(SKEWED, "free", None))
+    for noise in NOISES.values()
+    if noise.name != "gaussian"
 } | {
     f"{name} within limits under {noise.name} noise": under(subject, noise, (-0.7, 1.1))
     for name, subject in (("a number", continuous), ("point masses", masses))
-    for noise in (Gaussian(), Student(8.0, 0.8), fit_noise(SKEWED, "free", None))
+    for noise in NOISES.values()
 }

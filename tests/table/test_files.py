@@ -235,6 +235,15 @@ def test_no_name_ends_its_own_quotes(suffix):
     assert "a \"b'" not in files.graph_writer(f"graph{suffix}")(A, ["a \"b'", "b", "c"])
 
 
+@pytest.mark.parametrize("suffix", [suffix for suffix in GRAPH_FORMATS if suffix != ".csv"])
+def test_a_cause_stands_before_its_effect(suffix):
+    """By its name or its place, in the lines that an edge adds."""
+    edge, none = (files.graph_writer(f"g{suffix}")(np.array([[0.0, w], [0.0, 0.0]]), ["a", "b"]) for w in (3.0, 0.0))
+    added = "".join(line for line in edge.splitlines(keepends=True) if line not in none.splitlines(keepends=True))
+    found = re.findall(r"\b[a-z]?[ab01]\b(?![.:])", added)
+    assert [end[-1] in ends for end, ends in zip(found, ("a0", "b1"), strict=False)] == [True, True]
+
+
 @cases(
     "text",
     "cause,effect\na,b\nb,c\n",
