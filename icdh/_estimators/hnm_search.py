@@ -147,7 +147,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     column_transform_ : str
         The transform of the search: "none", "log" or "yeo-johnson".
     kinds_ : list of str
-        The kind of every column: "continuous", "gridded", "count", "ordinal", "binary", "categorical" or "constant".
+        The kind of every column: one of those of ``kinds``, or "constant".
     nll_ : float
         Negative log-likelihood of the fitted model on the standardised data, in nats: mean over observations, sum over
         variables; of ordinal and categorical columns, and of point masses, by their probabilities. Values that were set

@@ -14,6 +14,7 @@ import os
 import zipfile
 from collections.abc import Hashable, Sequence
 from dataclasses import fields, is_dataclass
+from inspect import isabstract
 from itertools import chain
 from pathlib import Path
 from types import UnionType
@@ -24,7 +25,7 @@ import numpy as np
 from icdh import graphs
 from icdh._model.causal import CausalModel, EdgeEvidence
 from icdh._model.columns import ModelColumns
-from icdh._node_model.law import Conditional, ConstantLaw, Law, NoCauses, NormalLaw, Predictor
+from icdh._node_model.law import Conditional, Law, NoCauses, Predictor
 from icdh._node_model.noise_density import NOISE_DENSITIES, Noise
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import LIBRARIES
@@ -60,14 +61,17 @@ SHAPES = {
 
 def _kinds() -> dict[object, dict[str, type]]:
     """Return the kinds of parts; they are looked up when needed because the node model loads compiled code."""
+    from icdh._node_model import columns  # noqa: F401 - the responses of all kinds, and so all laws
     from icdh._node_model.additive import AdditivePredictor
-    from icdh._node_model.categorical import LabelLaw
-    from icdh._node_model.count import CountLaw
-    from icdh._node_model.gaussian import GaussianLaw
     from icdh._node_model.network import NodeNetwork
-    from icdh._node_model.ordinal import LevelLaw
-    from icdh._node_model.point_masses import PointMassLaw
 
+    classes = Law.__subclasses__()
+    for law in classes:
+        classes += law.__subclasses__()
+    concrete = [law for law in classes if not isabstract(law)]
+    laws: dict[str, type] = {law.name: law for law in concrete}
+    if len(laws) < len(concrete):
+        raise TypeError(f"two laws share a name; these are told apart: {', '.join(laws)}")
     return {
         Predictor: {
             "constant": NoCauses,
@@ -75,15 +79,7 @@ def _kinds() -> dict[object, dict[str, type]]:
             "node": NodeNetwork,
             "additive": AdditivePredictor,
         },
-        Law: {
-            "constant": ConstantLaw,
-            "mean and scale": NormalLaw,
-            "mean and log-variance": GaussianLaw,
-            "point masses": PointMassLaw,
-            "levels": LevelLaw,
-            "labels": LabelLaw,
-            "counts": CountLaw,
-        },
+        Law: laws,
         Noise: NOISE_DENSITIES,
     }
 

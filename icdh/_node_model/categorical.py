@@ -73,6 +73,7 @@ class LabelLaw(DiscreteLaw):
     """
 
     log_shares: Floats
+    name = "labels"
     odd = ()
     has_mean = False
     value = "label"

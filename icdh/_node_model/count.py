@@ -67,6 +67,7 @@ class CountLaw(ProbabilityLaw):
     log_mean: float
     log_dispersion: float
     log_odds: Floats = field(default_factory=lambda: np.zeros(0))
+    name = "counts"
     odd = ()
     has_mean = True
     value = "count"

@@ -52,6 +52,7 @@ RESOLVED = 1e-10  # eigenvalue of the correlations of causes: smaller ones are r
 class GaussianLaw(NormalLaw):
     """A number, mean + scale E; the outputs are mean and log-variance."""
 
+    name = "mean and log-variance"
     spread = 1
 
     def network_outputs(self, theta: Floats, hidden: Floats) -> Floats:

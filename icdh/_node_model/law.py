@@ -36,6 +36,8 @@ class Law(ABC):
 
     Attributes
     ----------
+    name : str
+        What files call it.
     odd : tuple of int
         The outputs that change sign with the variable.
     has_mean : bool
@@ -46,6 +48,7 @@ class Law(ABC):
         Which output is the spread of a number: its log-variance or the like; None if there is none.
     """
 
+    name: ClassVar[str]
     odd: ClassVar[tuple[int, ...]]
     has_mean: ClassVar[bool]
     value: ClassVar[str]
@@ -191,6 +194,7 @@ class NormalLaw(Law):
     errors: Noise = field(default_factory=Gaussian)
     low: float = -UNLIMITED
     high: float = UNLIMITED
+    name = "mean and scale"
     odd = (0,)
     has_mean = True
     value = "value"
@@ -359,6 +363,8 @@ class Limits:
 @dataclass(frozen=True)
 class ConstantLaw(NormalLaw):
     """A variable that does not vary: zero on scaled data. It adds nothing to a likelihood."""
+
+    name = "constant"
 
     def log_density(self, observed: Floats, outputs: Floats) -> Floats:
         """Return zeros."""

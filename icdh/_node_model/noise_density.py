@@ -250,5 +250,5 @@ def bins_of(reference: Noise, noise: Floats, n_bins: int) -> Integers:
     return np.minimum((reference.distribution(noise) * n_bins).astype(np.int64), n_bins - 1)
 
 
-NOISE_DENSITIES = {kind.name: kind for kind in (Gaussian, Student, Free)}
+NOISE_DENSITIES: dict[str, type] = {kind.name: kind for kind in (Gaussian, Student, Free)}
 NOISE_DISTRIBUTIONS = ("auto", *NOISE_DENSITIES)

@@ -53,6 +53,7 @@ class LevelLaw(DiscreteLaw):
 
     levels: Floats
     cuts: Floats
+    name = "levels"
     odd = (0,)
     has_mean = True
     value = "level"

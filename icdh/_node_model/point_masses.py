@@ -57,6 +57,7 @@ class PointMassLaw(Law):
     offset: float = 0.0
     scale: float = 1.0
     numbers: GaussianLaw = field(default_factory=GaussianLaw)
+    name = "point masses"
     odd = (0,)
     has_mean = True
     value = "value"

@@ -11,6 +11,7 @@ import pytest
 from helpers import cases, hetero_chain
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.families import NormalLaw
 from support.model import StructuralModel
 
 import icdh
@@ -110,6 +111,12 @@ def test_files_of_the_version_before_are_read(tmp_path):
         rows = pd.DataFrame({"a": [0.126], "site": ["west"], "grade": [1.0], "dose": [0.24]})
         assert model.predict(rows)["a"][0] == pytest.approx(-0.3308993505)
         assert model.score(rows) == pytest.approx(-2.9773468713)
+
+
+def test_laws_of_one_name_are_refused(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(NormalLaw, "name", "labels")
+    with pytest.raises(TypeError, match="two laws share a name"):
+        small.save(tmp_path / "m.icdh")
 
 
 def test_a_file_that_cannot_be_written_leaves_the_older_one(small, tmp_path):
