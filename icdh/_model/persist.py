@@ -71,7 +71,7 @@ def _kinds() -> dict[object, dict[str, type]]:
     concrete = [law for law in classes if not isabstract(law)]
     laws: dict[str, type] = {law.name: law for law in concrete}
     if len(laws) < len(concrete):
-        raise TypeError(f"two laws share a name; these are told apart: {', '.join(laws)}")
+        raise TypeError(f"two laws share a name; the names are {', '.join(laws)}")
     return {
         Predictor: {
             "constant": NoCauses,

@@ -116,7 +116,7 @@ def test_files_of_the_version_before_are_read(tmp_path):
 def test_laws_of_one_name_are_refused(small, tmp_path, monkeypatch):
     monkeypatch.setattr(NormalLaw, "name", "labels")
     with pytest.raises(TypeError, match="two laws share a name"):
-        small.save(tmp_path / "m.icdh")
+        small[0].save(tmp_path / "m.icdh")
 
 
 def test_a_file_that_cannot_be_written_leaves_the_older_one(small, tmp_path):
