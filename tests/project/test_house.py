@@ -171,17 +171,18 @@ def test_every_parameter_of_the_estimators_is_read_where_they_fit():
         assert estimator().get_params().keys() <= read
 
 
-def read_of_a_command(path):
-    """The attributes of a command that a file reads."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)]
-    return {node.attr for node in nodes if ast.unparse(node.value) in ("self", "command")}
+def options_of(name, command):
+    """The fields that the class of a command has of its own, and the attributes of commands that its file reads."""
+    nodes = [*ast.walk(ast.parse((PACKAGE / "cli" / f"{name}.py").read_text(encoding="utf-8")))]
+    (body,) = (node.body for node in nodes if isinstance(node, ast.ClassDef) and node.name == command)
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    return (
+        {ast.unparse(part.target) for part in body if isinstance(part, ast.AnnAssign)},
+        {node.attr for node in attributes if ast.unparse(node.value) in ("self", "command")},
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_of_a_command_is_read_by_it_or_by_what_commands_share(name):
-    folder = PACKAGE / "cli"
-    kind = f"class {name.capitalize()}("
-    (command,) = (part for part in ast.parse((folder / f"{name}.py").read_text()).body if ast.unparse(part).count(kind))
-    options = {ast.unparse(part.target) for part in command.body if isinstance(part, ast.AnnAssign)}
-    paths = [folder / f"{name}.py", *folder.glob("_*.py")]
-    assert options <= set().union(*map(read_of_a_command, paths))
+def test_every_option_of_a_command_is_read_by_it_or_is_one_of_all_commands(name):
+    options, read = options_of(name, name.capitalize())
+    assert options <= read | options_of("_options", "Command")[0]
