@@ -20,7 +20,8 @@ ROWS = 12
 
 def test_every_response_keeps_the_contract():
     subjects = [subject_of(kind)[0] for kind in SUBJECTS]
-    assert {type(subject.response) for subject in subjects} == set(concrete(NodeResponse))
+    of_package = {kind for kind in concrete(NodeResponse) if kind.__module__.startswith("icdh.")}
+    assert {type(subject.response) for subject in subjects} == of_package
 
 
 def concrete(kind):
