@@ -283,6 +283,19 @@ def test_labels_are_compared_within_units():
 # Invariances.
 
 
+@pytest.mark.parametrize("options", [{"groups": 1}, {"within": [1]}, {"sample_weight": 1}, {"groups": (1, 3)}])
+def test_columns_keep_their_numbers_where_one_is_no_variable(options):
+    X, units = doses(), np.arange(400) % 80 + 1.0
+    table = np.column_stack([X[:, 0], units, X[:, 1], units // 2, X[:, 2]])
+    frame = pd.DataFrame(table, columns=["age", "a", "dose", "b", "answer"])
+    answer, named = icdh.effect(table, 2, 4, [0], **options), {1: "a", 3: "b"}
+    of_frame = {key: "a" if of == 1 else type(of)(named[column] for column in of) for key, of in options.items()}
+    assert answer.interval == icdh.effect(frame, "dose", "answer", ["age"], **of_frame).interval
+    assert (answer.cause, answer.effect, answer.adjusted) == (2, 4, (0,))
+    with pytest.raises(ValueError, match="column 1 of X holds groups, units or weights of rows"):
+        icdh.effect(table, 2, 4, [1], **options)
+
+
 def test_the_order_of_rows_changes_nothing(table, answer):
     order = np.random.default_rng(0).permutation(len(table))
     again = icdh.effect(table.iloc[order], "dose", "answer", ["age"])
