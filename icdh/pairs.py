@@ -211,18 +211,16 @@ def causal_direction(
         )
     coarse = _is_coarse(first, second)
     there, back = _content(first.values, second.values), _content(second.values, first.values)
-    swapped = back < there
-    pair = (second, first) if swapped else (first, second)
+    pair = (second, first) if (swapped := back < there) else (first, second)
     rows = rows_by_content([column.values for column in pair])
     cause, effect = (column._replace(values=column.values[rows]) for column in pair)
     score, confidence, forward, backward = _compare(cause, effect, n_bags, rng)
     if swapped:
         score, forward, backward = -score, backward, forward
-    if abs(np.mean(first.values * second.values)) > 1.0 - 1e-12:
-        what = f"{names[1]!r} is a linear function of {names[0]!r}: no data identify the cause"
-        warn(what, DataWarning)
-        score = confidence = 0.0
-    elif there == back:  # every pair is there the other way round, too
+    is_linear = abs(np.mean(first.values * second.values)) > 1.0 - 1e-12
+    if is_linear:
+        warn(f"{names[1]!r} is a linear function of {names[0]!r}: no data identify the cause", DataWarning)
+    if is_linear or there == back:  # each pair is there the other way round, too
         score = confidence = 0.0
     elif coarse:
         confidence = min(confidence, PAIRS.doubt)

@@ -235,7 +235,7 @@ def _without_units(
     if isinstance(weights, (str, int)):
         columns, weights = [*columns, weights], without_column(X, weights, "sample_weight")[1]
     names = dict.fromkeys(column for column in columns if isinstance(column, Hashable))
-    for number in (key for key in asked if key in [*names] and not isinstance(key, str)):
+    for number in (key for key in asked if isinstance(key, int) and key in names):
         raise ValueError(f"column {number} of {option('X')} holds groups, units or weights of rows; name variables")
     for column in sorted(names, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
         X = without_groups(X, column)[0]
@@ -349,10 +349,9 @@ class _Question:
 
     def order(self, covariates: Sequence[int]) -> Integers:
         """Return the order of rows by what the question reads of them, whatever the order of rows and columns."""
-        values = self.table.values
-        others = sorted((values[k] for k in covariates), key=lambda column: np.sort(column).tobytes())
-        columns = values[self.cause], values[self.effect], *others
-        return rows_by_content([*columns, self.weights, *self.groups, *self.units.values()])
+        cause, effect, *others = self.table.values[[self.cause, self.effect, *covariates]]
+        others.sort(key=lambda column: np.sort(column).tobytes())
+        return rows_by_content([cause, effect, *others, self.weights, *self.groups, *self.units.values()])
 
     def sample(self, covariates: Sequence[int]) -> Sample:
         """Return the rows, in their order by content, with the effect standardised.
@@ -364,8 +363,8 @@ class _Question:
         mean, unit = mean_and_deviation(effect, None)
         has_labels = tuple(k in self.table.unordered for k in covariates)
         columns = (effect - mean) / unit, values[self.cause], values[list(covariates)]
-        sample = Sample(*columns, has_labels, self.weights, self.groups, tuple(self.units.values()), self.seed, unit)
-        sample = sample.of_rows(self.order(covariates))  # numbers groups, scales weights
+        of_rows = self.weights, self.groups, tuple(self.units.values())
+        sample = Sample(*columns, has_labels, *of_rows, self.seed, unit).of_rows(self.order(covariates))
         if pair is None or self.is_number or not self.is_slope:
             return sample
         sample = sample.of_rows(np.isin(sample.cause, pair[:2]))

@@ -30,7 +30,7 @@ class LabelledValues(NamedTuple):
     """An array of values, shape (M, N), with labels of its columns."""
 
     values: Cells
-    columns: list[Hashable]
+    columns: list[Hashable] | None
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Cells:
         return np.array(self.values, dtype=dtype)
@@ -47,8 +47,7 @@ def library_of(X: Foreign) -> str:
 def column_labels(X: Foreign) -> list[Hashable] | None:
     """Return the labels of the columns of a table; None if it has none."""
     labels = getattr(X, "column_names", None) if library_of(X) == "pyarrow" else getattr(X, "columns", None)
-    is_array = labels is None or (isinstance(X, LabelledValues) and labels == list(range(len(labels))))
-    return None if is_array else list(labels)
+    return None if labels is None else list(labels)
 
 
 def columns_of(X: Foreign) -> list[Cells] | None:
@@ -104,8 +103,8 @@ def without_column(X: Foreign, label: Hashable, argument: str = "groups") -> tup
     at = variable_index(label, labels, argument)
     kept = [name for name in labels if name != labels[at]]
     if not library_of(X):
-        values = np.asarray(X)
-        return LabelledValues(np.delete(values, at, axis=1), kept), values[:, at].tolist()
+        values, are_numbers = np.asarray(X), kept == list(range(len(kept)))
+        return LabelledValues(np.delete(values, at, axis=1), None if are_numbers else kept), values[:, at].tolist()
     if library_of(X) == "pandas":
         return X.drop(columns=[labels[at]]), X.iloc[:, at].tolist()
     cells = X[labels[at]]

@@ -258,7 +258,7 @@ def read_input(command: Command, model: StructuralModel | None = None, read: Seq
     for name, _ in command.kinds:
         if name in drop or (columns and name not in columns):
             raise ValueError(f"--kinds names {name!r}, which --drop or --columns leaves out; read it, or give no kind")
-    changes = _changes(table, weights.get("sample_weight"), command, read)
+    changes = _changes(_gaps(table, read), weights.get("sample_weight"), command)
     for line in () if command.quiet else changes:
         report("note", line)
     labels_of = dict(zip(labels, cells, strict=True))
@@ -292,15 +292,12 @@ def _weights(table: LabelledTable, command: Command) -> tuple[LabelledTable, dic
     return LabelledTable(values, names), {"sample_weight": weights, "weights": how}
 
 
-def _changes(
-    table: LabelledTable, weights: Floats | None, command: Command, read: Sequence[Hashable] | None
-) -> list[str]:
+def _changes(gaps: Mask, weights: Floats | None, command: Command) -> list[str]:
     """Return a line about every change to the table."""
     lines = [f"left out: {', '.join(command.drop)}"] if command.drop else []
     if weights is not None and not weights.all():
         lines.append(f"rows without weight are left out: {np.count_nonzero(weights == 0.0)} of {weights.size}")
     lines += [f"dates as days since 1970: {', '.join(command.dates)}"] if command.dates else []
-    gaps = _gaps(table, read)
     rows, n_gaps = np.count_nonzero(gaps.any(axis=1)), int(np.count_nonzero(gaps))
     if rows and command.missing != "error":
         lines.append(f"{DONE_ABOUT_GAPS[command.missing]}: {counted(n_gaps, 'gap')} in {rows} of {len(gaps)} rows")
