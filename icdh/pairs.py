@@ -210,16 +210,17 @@ def causal_direction(
             f"and {second.values.size} of {names[1]!r}"
         )
     coarse = _is_coarse(first, second)
-    swapped = np.sort(second.values).tolist() < np.sort(first.values).tolist()
-    pair = (second, first) if swapped else (first, second)
+    there, back = _content(first.values, second.values), _content(second.values, first.values)
+    pair = (second, first) if (swapped := back < there) else (first, second)
     rows = rows_by_content([column.values for column in pair])
     cause, effect = (column._replace(values=column.values[rows]) for column in pair)
     score, confidence, forward, backward = _compare(cause, effect, n_bags, rng)
     if swapped:
         score, forward, backward = -score, backward, forward
-    if abs(np.mean(first.values * second.values)) > 1.0 - 1e-12:
-        what = f"{names[1]!r} is a linear function of {names[0]!r}: no data identify the cause"
-        warn(what, DataWarning)
+    is_linear = abs(np.mean(first.values * second.values)) > 1.0 - 1e-12
+    if is_linear:
+        warn(f"{names[1]!r} is a linear function of {names[0]!r}: no data identify the cause", DataWarning)
+    if is_linear or there == back:  # each pair is there the other way round, too
         score = confidence = 0.0
     elif coarse:
         confidence = min(confidence, PAIRS.doubt)
@@ -230,6 +231,12 @@ def causal_direction(
     elif forbidden[0, 1] or forbidden[1, 0]:
         direction, confidence = "y->x" if forbidden[0, 1] else "x->y", np.inf
     return CausalDirection(direction, score, confidence, forward, backward)
+
+
+def _content(x: Floats, y: Floats) -> list[float]:
+    """Return the sorted values of x, then those of y beside them, shape (2 M,): rows in another order give the same."""
+    order = np.lexsort((y, x))
+    return [*x[order].tolist(), *y[order].tolist()]
 
 
 class _Standardised(NamedTuple):

@@ -149,7 +149,8 @@ def effect(
             f"a model keeps no rows, so that it has no intervals; give the table, and the model by {option('model')}, "
             "or ask the model alone for effects() and average_effect()"
         )
-    X, ways, labels_of_units, shares = _without_units(X, groups, within, sample_weight)
+    asked = [cause, effect, *(() if isinstance(adjust, str) else adjust)]
+    X, ways, labels_of_units, shares = _without_units(X, asked, groups, within, sample_weight)
     for fixed in () if isinstance(adjust, str) else labels_of_units.keys() & map(str, adjust):
         raise ValueError(f"{option('within')} holds {fixed!r} fixed already; leave it out of {option('adjust')}")
     labels, graph = next(iter(ways), None), _model_of(model)
@@ -162,15 +163,14 @@ def effect(
         raise ValueError(f"cause and effect are both {table.names[pair[0]]!r}; name two variables")
     folds = int(random_generator(random_state).integers(2**31))
     seed = random_state if isinstance(random_state, int) else folds  # as of a fit and a posterior by hand
-    content = [table.values[k] for k in (*pair, *range(table.n_variables))]
     n = table.n_observations
     share = np.ones(n) if shares is None else checked_weights(shares, n, FEWEST_ROWS)
-    rows = rows_by_content([*content, share])  # in no order of the user's
-    rows = rows[share[rows] > 0.0]
-    units = {name: _numbers(table, of, rows) for name, of in labels_of_units.items()}
-    clusters = [] if table.related is None else [table.related.units[rows]]
-    clusters = [*clusters, *(_numbers(table, of, rows) for of in ways[1:])] or list(units.values())[:1]
-    question = _Question(table.of_rows(rows), *pair, share[rows], tuple(clusters), units, folds, target, level)
+    rows = np.flatnonzero(share)
+    units = {name: _numbers(table, of)[rows] for name, of in labels_of_units.items()}
+    clusters = [] if table.related is None else [_numbers(table, labels) if labels else table.related.units]
+    clusters = [of[rows] for of in (*clusters, *(_numbers(table, of) for of in ways[1:]))] or [*units.values()][:1]
+    table = table if rows.size == n else table.of_rows(rows).of_its_labels()
+    question = _Question(table, *pair, share[rows], tuple(clusters), units, folds, target, level)
     question.check([])
     ends = product(question.contrasts(contrast), outcomes_of(table.categories.get(pair[1])))
     questions = [replace(question, contrast=each, outcome=outcome) for each, outcome in ends]
@@ -188,7 +188,7 @@ def effect(
         sets = parent_sets(graphs.graphs, graphs.weights, *pair)
         answers, notes = [each.mixture(sets) for each in questions], list[str]()
     else:
-        covariates = _covariates(adjust, _model_of(model), table, *pair)
+        covariates = covariates_of(adjust, _model_of(model), table.names, *pair)
         adjacency = None if graph is None else graph.adjacency
         notes = notes_on_covariates(adjacency, Knowledge.of(knowledge), table.names, *pair, covariates)
         question.check(covariates)
@@ -196,8 +196,8 @@ def effect(
         results = [each.answer(covariates) for each in questions]
         answers = [answer for answer, _ in results]
         if not clusters and math.isfinite(answers[0].estimate):
-            order = np.argsort(rows)
-            notes += _notes_on_rows(table.of_rows(rows[order]), [*covariates, *pair], results[0][1][order])
+            influence = results[0][1][np.argsort(question.order(covariates))]
+            notes += _notes_on_rows(table, [*covariates, *pair], influence)
     notes = [*answers[0].notes, *notes]
     if (fitted := _model_of(model)) is not None and fitted.about.get("weights") and shares is None:
         notes.append(
@@ -223,7 +223,7 @@ def with_labels(kinds: ByColumn[str], model: StructuralModel) -> dict[Hashable, 
 
 
 def _without_units(
-    X: TableLike, groups: Groups | tuple[Groups, ...], within: Within, weights: object
+    X: TableLike, asked: list[Hashable], groups: Groups | tuple[Groups, ...], within: Within, weights: object
 ) -> tuple[TableLike, list[list[Hashable]], Mapping[str, list[Hashable]], object]:
     """Return a table without columns of groups, units and weights; labels of rows by grouping and by unit; weights."""
     several = isinstance(groups, tuple) and len(groups) < FEWEST_ROWS and groups not in (column_labels(X) or [])
@@ -235,6 +235,8 @@ def _without_units(
     if isinstance(weights, (str, int)):
         columns, weights = [*columns, weights], without_column(X, weights, "sample_weight")[1]
     names = dict.fromkeys(column for column in columns if isinstance(column, Hashable))
+    for number in (key for key in asked if isinstance(key, int) and key in names):
+        raise ValueError(f"column {number} of {option('X')} holds groups, units or weights of rows; name variables")
     for column in sorted(names, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
         X = without_groups(X, column)[0]
     return X, labels[: len(ways)], dict(zip(named, labels[len(ways) :], strict=True)), weights
@@ -246,25 +248,26 @@ def _model_of(X: object) -> StructuralModel | None:
     return model if isinstance(model, StructuralModel) else None
 
 
-def _covariates(
-    adjust: Sequence[Hashable] | str, graph: StructuralModel | None, table: Table, cause: int, effect: int
+def covariates_of(
+    adjust: Sequence[Hashable] | str, graph: StructuralModel | None, names: Sequence[Hashable], cause: int, effect: int
 ) -> list[int]:
     """Return the covariates that the user names, or those that the graph asks for."""
     if isinstance(adjust, str):
         assert graph is not None
         check_path(graph.adjacency, graph.names, cause, effect)
         return adjustment_set(graph.adjacency, cause, effect)
-    covariates = list(dict.fromkeys(variable_index(key, table.names, "adjust") for key in adjust))
+    covariates = list(dict.fromkeys(variable_index(key, names, "adjust") for key in adjust))
     for role, at in (("cause", cause), ("effect", effect)):
         if at in covariates:
-            raise ValueError(f"{option('adjust')} has the {role} {table.names[at]!r} itself; name causes of both")
+            raise ValueError(f"{option('adjust')} has the {role} {names[at]!r} itself; name causes of both")
     return covariates
 
 
-def _numbers(table: Table, labels: list[Hashable], rows: Integers) -> Integers:
-    """Return the number of every row's unit, of selected rows."""
-    related = with_relations(replace(table, related=None), labels, False).related
-    return rows if related is None else related.units[rows]
+def _numbers(table: Table, labels: list[Hashable]) -> Integers:
+    """Return the number of every row's unit, whatever the order of the rows."""
+    with_relations(replace(table, related=None), labels, False)  # checks them
+    numbers = {label: number for number, label in enumerate(sorted(set(labels), key=repr))}
+    return np.array([numbers[label] for label in labels])
 
 
 @dataclass(frozen=True)
@@ -274,7 +277,7 @@ class _Question:
     Attributes
     ----------
     table : Table
-        Its rows, in no order of the user's.
+        Its rows.
     cause, effect : int
         The variables.
     weights : ndarray, shape (n,)
@@ -344,8 +347,14 @@ class _Question:
             raise ValueError(f"no row has one of the values of {option('contrast')}, {first}")
         return pairs
 
+    def order(self, covariates: Sequence[int]) -> Integers:
+        """Return the order of rows by what the question reads of them, whatever the order of rows and columns."""
+        cause, effect, *others = self.table.values[[self.cause, self.effect, *covariates]]
+        others.sort(key=lambda column: np.sort(column).tobytes())
+        return rows_by_content([cause, effect, *others, self.weights, *self.groups, *self.units.values()])
+
     def sample(self, covariates: Sequence[int]) -> Sample:
-        """Return the rows with the effect standardised.
+        """Return the rows, in their order by content, with the effect standardised.
 
         Labels that are compared within units become zeros and ones, in the rows that have one of the two.
         """
@@ -354,9 +363,10 @@ class _Question:
         mean, unit = mean_and_deviation(effect, None)
         has_labels = tuple(k in self.table.unordered for k in covariates)
         columns = (effect - mean) / unit, values[self.cause], values[list(covariates)]
-        sample = Sample(*columns, has_labels, self.weights, self.groups, tuple(self.units.values()), self.seed, unit)
+        of_rows = self.weights, self.groups, tuple(self.units.values())
+        sample = Sample(*columns, has_labels, *of_rows, self.seed, unit).of_rows(self.order(covariates))
         if pair is None or self.is_number or not self.is_slope:
-            return sample.of_rows(np.arange(effect.size))  # numbers groups, scales weights
+            return sample
         sample = sample.of_rows(np.isin(sample.cause, pair[:2]))
         return replace(sample, cause=(sample.cause == pair.high) * 1.0)
 

@@ -70,7 +70,7 @@ class Difference:
 
     @cached_property
     def _folds(self) -> Integers:
-        return self.sample.folds(self._arms[1] * 1.0)
+        return self.sample.folds((self.sample.cause == max(self.ends)) * 1.0)  # those of the opposite contrast, too
 
     def _compares(self, rows: Mask) -> bool:
         """Return whether rows with each value are many enough, and not all in one group."""

@@ -7,8 +7,10 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from icdh._table.categories import ENCODE, MISSING_TYPES, Categories
 from icdh._table.missing_codes import Codes, Declared, codes_of
@@ -22,6 +24,16 @@ _DATES = ("Timestamp", "Timedelta", "datetime", "datetime64", "date", "timedelta
 _IS_DATES = "{} holds dates or times, not numbers; turn them into numbers, such as days, or drop it"
 _ENCODE_OR_SEARCH = f"{ENCODE} (HNMSearch takes a column of at most 20 labels as it is)"
 LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+class LabelledValues(NamedTuple):
+    """An array of values, shape (M, N), with labels of its columns."""
+
+    values: Cells
+    columns: list[Hashable] | None
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Cells:
+        return np.array(self.values, dtype=dtype)
 
 
 def library_of(X: Foreign) -> str:
@@ -68,7 +80,7 @@ def as_array(X: Foreign) -> Cells:
 
 
 def without_column(X: Foreign, label: Hashable, argument: str = "groups") -> tuple[Foreign, list[Hashable]]:
-    """Return a table without one of its columns, and the cells of that column.
+    """Return a table without one of its columns, and the cells of that column. The others keep their labels or numbers.
 
     Parameters
     ----------
@@ -89,11 +101,12 @@ def without_column(X: Foreign, label: Hashable, argument: str = "groups") -> tup
         cells = np.asarray(X)
         labels = list(range(cells.shape[1] if cells.ndim == 2 else 0))
     at = variable_index(label, labels, argument)
+    kept = [name for name in labels if name != labels[at]]
     if not library_of(X):
-        return np.delete(np.asarray(X), at, axis=1), np.asarray(X)[:, at].tolist()
+        values, are_numbers = np.asarray(X), kept == list(range(len(kept)))
+        return LabelledValues(np.delete(values, at, axis=1), None if are_numbers else kept), values[:, at].tolist()
     if library_of(X) == "pandas":
         return X.drop(columns=[labels[at]]), X.iloc[:, at].tolist()
-    kept = [name for name in labels if name != labels[at]]
     cells = X[labels[at]]
     return X.select(kept), cells.to_list() if library_of(X) == "polars" else cells.to_pylist()
 
@@ -227,8 +240,9 @@ def columns_as_numbers(
         place = f"column {name!r} of {argument}"
         if cells.ndim > 1:
             raise TypeError(f"{place} holds several values a cell; make a column of each, or drop it")
-        cells = _without_codes(cells, codes_of(missing_values, name, i))
-        declared = categorical is not None and (name in categorical or i in categorical)
+        keys = [name] if i in names else [name, i]  # a whole number is a name first
+        cells = _without_codes(cells, codes_of(missing_values, *keys))
+        declared = categorical is not None and any(key in categorical for key in keys)
         of_labels = (known or {}).get(i) or _labels(cells, dtype, declared, place, categorical is None)
         if of_labels is None:
             values[i] = _numbers(cells, place, categorical is None)

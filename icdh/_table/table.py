@@ -468,7 +468,7 @@ class Scaling:
         return self.offset[at], self.scale[at]
 
 
-def rows_by_content(keys: Sequence[Floats]) -> Integers:
+def rows_by_content(keys: Sequence[Floats | Integers]) -> Integers:
     """Return the order of observations by their content, shape (M,).
 
     They are sorted and then permuted, always in the same way: evenly spaced rows of a sorted table would be no sample

@@ -194,9 +194,9 @@ class Input(NamedTuple):
         of_rows = {"interventions": self.interventions, "groups": self.groups, "sequence": self.sequence}
         return {**of_rows, **self.weights}
 
-    def complete(self) -> "Input":
-        """Return the rows without gaps."""
-        full: Mask = np.logical_not(self.table.gaps.any(axis=1))
+    def complete(self, read: Sequence[Hashable] | None = None) -> "Input":
+        """Return the rows without gaps in the columns that are ``read``, by default all."""
+        full: Mask = np.logical_not(_gaps(self.table, read).any(axis=1))
         interventions = None if self.interventions is None else self.interventions.of_rows(full)
         groups = None if self.groups is None else list(compress(self.groups, full.tolist()))
         units = {name: list(compress(of, full.tolist())) for name, of in self.units.items()}
@@ -207,7 +207,11 @@ class Input(NamedTuple):
         return self._replace(table=table, interventions=interventions, groups=groups, units=units, weights=weights)
 
 
-def read_input(command: Command, model: StructuralModel | None = None) -> Input:
+def _gaps(table: LabelledTable, read: Sequence[Hashable] | None) -> Mask:
+    return table.gaps if read is None else table.gaps[:, [name in read for name in table.names]]
+
+
+def read_input(command: Command, model: StructuralModel | None = None, read: Sequence[Hashable] | None = None) -> Input:
     """Return the table that a command describes, and what it declares about the rows.
 
     Columns are called x0, x1, ... if the file does not name them.
@@ -218,6 +222,8 @@ def read_input(command: Command, model: StructuralModel | None = None) -> Input:
         The options.
     model : StructuralModel, optional
         The model whose variables are read, in place of the columns that the options name.
+    read : sequence of str, optional
+        The columns whose gaps matter, by default all.
     """
     _check(command)
     if command.dataset:
@@ -252,7 +258,7 @@ def read_input(command: Command, model: StructuralModel | None = None) -> Input:
     for name, _ in command.kinds:
         if name in drop or (columns and name not in columns):
             raise ValueError(f"--kinds names {name!r}, which --drop or --columns leaves out; read it, or give no kind")
-    changes = _changes(table, weights.get("sample_weight"), command)
+    changes = _changes(_gaps(table, read), weights.get("sample_weight"), command)
     for line in () if command.quiet else changes:
         report("note", line)
     labels_of = dict(zip(labels, cells, strict=True))
@@ -286,13 +292,12 @@ def _weights(table: LabelledTable, command: Command) -> tuple[LabelledTable, dic
     return LabelledTable(values, names), {"sample_weight": weights, "weights": how}
 
 
-def _changes(table: LabelledTable, weights: Floats | None, command: Command) -> list[str]:
+def _changes(gaps: Mask, weights: Floats | None, command: Command) -> list[str]:
     """Return a line about every change to the table."""
     lines = [f"left out: {', '.join(command.drop)}"] if command.drop else []
     if weights is not None and not weights.all():
         lines.append(f"rows without weight are left out: {np.count_nonzero(weights == 0.0)} of {weights.size}")
     lines += [f"dates as days since 1970: {', '.join(command.dates)}"] if command.dates else []
-    gaps = table.gaps
     rows, n_gaps = np.count_nonzero(gaps.any(axis=1)), int(np.count_nonzero(gaps))
     if rows and command.missing != "error":
         lines.append(f"{DONE_ABOUT_GAPS[command.missing]}: {counted(n_gaps, 'gap')} in {rows} of {len(gaps)} rows")

@@ -75,7 +75,7 @@ def _fitted(command: "Effects", rows: Input) -> options.Learned:
 
 def _answer(command: "Effects") -> "Effect":
     """Return the answer about one pair."""
-    from icdh._effect.answer import effect, table_of, with_labels
+    from icdh._effect.answer import covariates_of, effect, table_of, with_labels
 
     adjust: str | list[str] = [] if command.adjust == "none" else command.adjust
     if adjust and adjust not in GRAPHS:
@@ -83,20 +83,23 @@ def _answer(command: "Effects") -> "Effect":
     within, clusters = command.within, options.group(command.group_column) if command.group_column else []
     command = replace(command, within=[*within, *clusters[1:]], group_column=next(iter(clusters), None))
     saved = _model(command) if command.model else None
-    columns = [] if adjust in GRAPHS else [command.cause, command.effect, *adjust]
+    columns, read = [] if adjust in GRAPHS else [command.cause, command.effect, *adjust], None
     if saved is not None:
         columns = saved.names
+        pair = [variable_index(getattr(command, role), columns, role) for role in ("cause", "effect")]
+        if adjust != "posterior":
+            read = [columns[k] for k in (*pair, *covariates_of(adjust, saved, columns, *pair))]
         kinds = with_labels(dict(command.kinds), saved)
         command = replace(command, kinds=[(str(name), kind) for name, kind in kinds.items()])
     if not command.columns:
         command = replace(command, columns=list(dict.fromkeys(columns)))
-    rows = read_input(command)
+    rows = read_input(command, read=read)
     if rows.interventions is not None:
         raise ValueError(
             "an interval is about rows of one condition; leave the others out, or save a model by icdh fit --save and "
             "ask it for an answer without an interval: icdh effects MODEL.icdh"
         )
-    rows = rows.complete()
+    rows = rows.complete(read)
     ways: tuple[Groups, ...] = (rows.groups, *(rows.units[name] for name in clusters[1:]))
     declared = dict(command.kinds) or None
     coded = table_of(rows.table, None, False, declared)

@@ -12,6 +12,7 @@ from support.families import fit_node
 from support.table import RelatedRows
 
 from icdh import ICDH, HNMSearch, Interventions, bootstrap, check, posterior, refits
+from icdh.files import LabelledTable
 from icdh.uncertainty import direction_loss, hidden_loss
 
 QUICK = {"n_restarts": 1, "column_transform": "none", "noise_distribution": "gaussian"}
@@ -120,7 +121,11 @@ def test_a_column_of_groups_is_no_variable():
         assert model.feature_names_in_.tolist() == list("abcd")
         np.testing.assert_array_equal(model.adjacency_matrix_, known.adjacency_matrix_)
     array = np.column_stack([groups, X])
-    np.testing.assert_array_equal(fitted(array, groups=0).adjacency_matrix_, known.adjacency_matrix_)
+    model = fitted(array, groups=0)
+    np.testing.assert_array_equal(model.adjacency_matrix_, known.adjacency_matrix_)
+    assert model.feature_names_in_.tolist() == [1, 2, 3, 4]  # as in a frame without labels
+    assert fitted(array[:, [1, 2, 3, 4, 0]], groups=4).model_.names == ["x0", "x1", "x2", "x3"]
+    assert fitted(LabelledTable(array, list("gabcd")), groups="g").feature_names_in_.tolist() == list("abcd")
 
 
 def test_all_kinds_of_columns_gaps_and_interventions_go_with_groups():

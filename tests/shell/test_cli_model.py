@@ -8,7 +8,7 @@ from helpers import cases, command
 
 import icdh
 from icdh import ICDH, Shift
-from icdh.files import read_table, write_table
+from icdh.files import LabelledTable, read_table, write_table
 
 
 @pytest.fixture(scope="module")
@@ -272,6 +272,26 @@ def test_rows_of_a_person_say_no_more_than_the_person(tmp_path, printed, adjust)
         assert found["adjusted"] == ["age"]
         width.append(found["upper"] - found["lower"])
     assert width[1] == pytest.approx(np.sqrt(2.0) * width[0], rel=0.05)
+
+
+@pytest.mark.parametrize("adjust", ["age", "graph"])
+def test_a_gap_in_a_column_that_a_question_does_not_read_leaves_no_row_out(tmp_path, capsys, adjust):
+    rng = np.random.default_rng(0)
+    age, place = rng.normal(size=(2, 200))
+    given = age + rng.normal(size=200)
+    X = np.column_stack([age, given, given + 2 * age + rng.normal(size=200), place])
+    known = icdh.Knowledge(required=[(0, 1), (0, 2), (1, 2)])
+    model = icdh.HNMSearch(n_restarts=1, noise_distribution="gaussian", knowledge=known)
+    model.fit(LabelledTable(X, ["age", "given", "answer", "place"])).save(tmp_path / "m.icdh")
+    X[:50, 3], X[100, 0] = np.nan, np.nan
+    write_table(tmp_path / "t.csv", X, ["age", "given", "answer", "place"])
+    question = "--cause", "given", "--effect", "answer", "--adjust", adjust, "--missing", "drop", "--json"
+    assert command("effects", tmp_path / "m.icdh", tmp_path / "t.csv", *question) == 0
+    said = capsys.readouterr()
+    assert "rows with gaps are left out: 1 gap in 1 of 200 rows" in said.err
+    found, complete = json.loads(said.out), icdh.effect(np.delete(X, 100, axis=0)[:, :3], 1, 2, [0])
+    assert (found["adjusted"], found["n_rows"]) == (["age"], 199)
+    assert found["estimate"] == pytest.approx(complete.estimate, rel=1e-9)
 
 
 def test_a_graph_without_edges_gives_no_estimate(tmp_path, printed):

@@ -61,6 +61,19 @@ def test_swapping_is_exact_with_ties_and_few_rows(seed):
     assert {forward.direction, backward.direction} == {"x->y", "y->x"}
 
 
+def test_swapping_is_exact_where_both_have_the_same_values(pair):
+    """As ranks have."""
+    ranks = [np.argsort(np.argsort(column[:150])) for column in pair]
+    forward, backward = causal_direction(*ranks), causal_direction(*ranks[::-1])
+    assert (forward.score, forward.confidence) == (-backward.score, backward.confidence)
+    np.testing.assert_array_equal(forward.forward.mean, backward.backward.mean)
+
+
+def test_pairs_that_are_there_both_ways_have_no_direction(pair):
+    x, y = (column[:60] for column in pair)
+    assert causal_direction(np.append(x, y), np.append(y, x)).direction == "undecided"
+
+
 @cases(
     ("change_x", "change_y"),
     (lambda x: 1024 * x, lambda y: y / 8),

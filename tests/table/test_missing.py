@@ -319,6 +319,15 @@ def test_declared_codes_are_gaps_and_others_are_named_once(estimator):
     assert said.endswith("pass missing_values=[-999] to take them for gaps, or missing_values=[] to keep them")
 
 
+def test_a_whole_number_names_a_column_before_it_counts_one():
+    table = pd.DataFrame({2: [1.0, -9.0, 3.0], 1: [-9.0, 5.0, 6.0]})
+    read = HNMSearch(missing="drop", missing_values={1: [-9]}).as_table(table)
+    assert read.gaps.sum(axis=1).tolist() == [0, 1]
+    text = pd.DataFrame({1: [str(k % 3) for k in range(30)], 0: ["a", "b", "c"] * 10})
+    with pytest.raises(TypeError, match="column 1 of X holds text such as '0', not numbers"):
+        HNMSearch(kinds={0: "categorical"}).as_table(text)
+
+
 def test_markers_are_gaps_beside_numbers_and_among_labels_and_labels_that_differ_by_case_alone_are_named():
     table = pd.DataFrame({"x": [1.5, "*", 3.0, 4.0] * 10, "word": ["u", "v", "*", "u"] * 10})
     read = HNMSearch(missing="drop", missing_values=["*"]).as_table(table)
