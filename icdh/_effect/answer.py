@@ -149,8 +149,8 @@ def effect(
             f"a model keeps no rows, so that it has no intervals; give the table, and the model by {option('model')}, "
             "or ask the model alone for effects() and average_effect()"
         )
-    asked = [cause, effect, *(() if isinstance(adjust, str) else adjust)]
-    X, ways, labels_of_units, shares = _without_units(X, asked, groups, within, sample_weight)
+    variables = [cause, effect, *(() if isinstance(adjust, str) else adjust)]
+    X, ways, labels_of_units, shares = _without_units(X, variables, groups, within, sample_weight)
     for fixed in () if isinstance(adjust, str) else labels_of_units.keys() & map(str, adjust):
         raise ValueError(f"{option('within')} holds {fixed!r} fixed already; leave it out of {option('adjust')}")
     labels, graph = next(iter(ways), None), _model_of(model)
@@ -223,7 +223,7 @@ def with_labels(kinds: ByColumn[str], model: StructuralModel) -> dict[Hashable, 
 
 
 def _without_units(
-    X: TableLike, asked: list[Hashable], groups: Groups | tuple[Groups, ...], within: Within, weights: object
+    X: TableLike, variables: list[Hashable], groups: Groups | tuple[Groups, ...], within: Within, weights: object
 ) -> tuple[TableLike, list[list[Hashable]], Mapping[str, list[Hashable]], object]:
     """Return a table without columns of groups, units and weights; labels of rows by grouping and by unit; weights."""
     several = isinstance(groups, tuple) and len(groups) < FEWEST_ROWS and groups not in (column_labels(X) or [])
@@ -235,7 +235,7 @@ def _without_units(
     if isinstance(weights, (str, int)):
         columns, weights = [*columns, weights], without_column(X, weights, "sample_weight")[1]
     names = dict.fromkeys(column for column in columns if isinstance(column, Hashable))
-    for number in (key for key in asked if isinstance(key, int) and key in names):
+    for number in (key for key in variables if isinstance(key, int) and key in names):
         raise ValueError(f"column {number} of {option('X')} holds groups, units or weights of rows; name variables")
     for column in sorted(names, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
         X = without_groups(X, column)[0]
