@@ -200,9 +200,9 @@ def effect(
             notes += _notes_on_rows(table, [*covariates, *pair], influence)
     notes = [*answers[0].notes, *notes]
     if (fitted := _model_of(model)) is not None and fitted.about.get("weights") and shares is None:
-        notes.append(
-            f"the graph was learned with weights of rows, this answer is without; give {option('sample_weight')}"
-        )
+        is_count = fitted.about.get("weights") == "frequency"
+        remedy = "repeat every row as often as it counts" if is_count else f"give {option('sample_weight')}"
+        notes.append(f"the graph was learned with weights of rows, this answer is without; {remedy}")
     for note in notes:
         warn(note, DataWarning)
     return replace(answers[0], notes=tuple(notes), others=tuple(answers[1:]))

@@ -14,11 +14,11 @@ from hashlib import sha256
 import numpy as np
 
 from icdh._rows.related import RelatedRows
-from icdh._table.categories import Categories
+from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import columns_as_numbers, library_of
 from icdh._table.kinds import DECLARABLE, KINDS, guessed, numbers_among
 from icdh._table.missing_codes import Declared, codes_message
-from icdh._table.ties import FEW_VALUES, point_mass
+from icdh._table.ties import FEW_VALUES, heap, point_mass
 from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._utils.checks import Choice
@@ -307,6 +307,7 @@ class Table:
             yield by_case
         if self.declared is not None:
             yield from self._readings(self.declared)
+            yield from self._heaps(self.declared)
         numbers = [n for n in range(self.n_variables) if n not in self.categories]
         if codes and (text := codes_message([self.values[n] for n in numbers], [self.names[n] for n in numbers])):
             yield text
@@ -343,6 +344,19 @@ class Table:
             codes = f"; {kind.question} pass {option('kinds', {few[0]: 'categorical'})}" if few else ""
             amounts = f"; amounts? pass {option('kinds', {heaped[0]: 'gridded'})}" if heaped else ""
             yield f"read as {'; as '.join(readings)}{codes}{amounts}"
+
+    def _heaps(self, declared: Collection[int]) -> Iterator[str]:
+        """Yield the columns with a heap at one number, which the noise explains better than causes do."""
+        grids = [n for n, kind in enumerate(self.kinds) if kind == "gridded" and n not in declared]
+        heaps = {
+            self.names[n]: of for n in grids if self.n_distinct(n) <= MOST_LABELS and (of := heap(self.observed(n)))
+        }
+        if heaps:
+            listing = ", ".join(f"{name!r} ({of})" for name, of in heaps.items())
+            yield (
+                f"{plural(list(heaps), 'column')} with a heap: {listing}: noise explains it without causes, so that "
+                f"an arrow there may be missing; compare {option('kinds', dict.fromkeys(heaps, 'ordinal'))}"
+            )
 
     @cached_property
     def cuts(self) -> dict[Hashable, Hashable]:

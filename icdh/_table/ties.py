@@ -27,6 +27,7 @@ class TieLimits:
     lacking_by_chance: float = 3.0  # rows that the neighbours of a value may lack
     fewest_heaps: int = 3
     heaped_share: float = 1 / 3
+    share_of_one_heap: float = 0.25
     fewest_others: int = 20  # rows that a column needs beside its point masses
     new_share: float = 0.01  # of the rows with a value that no other row holds, below which new rows repeat values
 
@@ -203,6 +204,21 @@ def is_heaped(values: Floats) -> bool:
     return bool(heaps.size >= TIES.fewest_heaps and heaps.sum() >= TIES.heaped_share * rest.size)
 
 
+def heap(values: Floats) -> PointMass | None:
+    """Return a value inside a column, shape (M,), that is no point mass, but three times as frequent as its neighbours.
+
+    None where it has less than a quarter of the rows. With 30 to 40 % of 3000 values at one number, noise that explains
+    the heap gains more than a cause of a hundred nats, which is lost.
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    top = int(np.argmax(counts))
+    least = max(TIES.share_of_one_heap * values.size, TIES.heap_over_neighbours * _adjacent(counts)[top])
+    is_inside = 0 < top < counts.size - 1 and counts.size >= FEW_VALUES
+    if not is_inside or counts[top] < least or point_masses(values):
+        return None
+    return PointMass(float(distinct[top]), float(counts[top] / values.size))
+
+
 def wide_heaps(values: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return cells around values in which heaps reach half-way to the next heaps, as numbers do that were rounded.
 
@@ -251,12 +267,12 @@ def _is_what_a_gap_would_hold(distinct: Floats, counts: Integers, top: int) -> b
     """Return whether rounding explains a frequent value.
 
     Rounding empties an interval around the value. It explains the value if the adjacent intervals, together as wide,
-    hold at least half as many observations.
+    hold at least half as many observations. Of a grid these are the two next numbers alone.
     """
     if not 0 < top < distinct.size - 1:
         return False
     low, high = distinct[top - 1], distinct[top + 1]
     adjacent = high / 2 - low / 2
     with np.errstate(over="ignore"):  # a limit that overflows excludes nothing
-        inside = (distinct >= low - adjacent) & (distinct <= high + adjacent)
+        inside = (distinct > low - adjacent) & (distinct < high + adjacent)
     return bool(2 * (counts[inside].sum() - counts[top]) >= counts[top])

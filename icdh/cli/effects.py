@@ -35,7 +35,10 @@ def _check(command: "Effects") -> None:
     if command.cause is None and (command.values or command.plot or command.report):
         raise ValueError("--values, --plot and --report are about one pair; name its --cause and --effect")
     if command.frequency and command.cause is not None and not command.values:
-        raise ValueError("--frequency is for the list of all pairs; an answer about one takes --weights as they are")
+        raise ValueError(
+            "--frequency is for the list of all pairs; for an answer about one repeat every row as often as it counts, "
+            "and leave out --weights: they are sampling weights there"
+        )
     needs_rows = command.report or (command.plot and not command.values)
     if needs_rows and (command.values or is_model(command.data)):
         raise ValueError("--report and --plot of an answer need its table: icdh effects MODEL.icdh TABLE --cause ...")

@@ -14,10 +14,11 @@ from support.families import (
     fit_node,
     noise_gain,
 )
-from support.table import Table, fit_transform, is_heaped, point_mass
+from support.table import Table, fit_transform, heap, is_heaped, point_mass, point_masses
 from support.utils import cells, places
 
 from icdh import DataWarning, HNMSearch
+from icdh.exceptions import collected_warnings
 
 
 def advantage(x, y):
@@ -270,3 +271,37 @@ def test_a_reader_that_contradicts_its_column_is_refused(monkeypatch, differs):
     monkeypatch.setitem(READERS, "count", lambda column: Reading(column.values[np.newaxis], response))
     with pytest.raises(TypeError, match=f"of a count column has {differs}"):
         columns_of(counts[np.newaxis], ["count"], weights=weights)
+
+
+def schooling(rng, share, rows=3000):
+    """Return a cause, and years of school from 8 to 18 of which a share is set to 12."""
+    x = rng.normal(size=rows)
+    years = np.clip(np.round(13.0 + 0.8 * x + 2.0 * rng.normal(size=rows)), 8.0, 18.0)
+    years[rng.random(rows) < share] = 12.0
+    return x, years
+
+
+@pytest.mark.parametrize(("share", "is_heap"), [(0.0, False), (0.1, False), (0.3, True), (0.35, True), (0.6, False)])
+def test_a_heap_inside_a_column_that_may_hide_its_causes_is_named(share, is_heap):
+    """Rarer ones hide no cause; more frequent ones are point masses."""
+    x, years = schooling(np.random.default_rng(0), share)
+    of = heap(years)
+    assert (of is not None and of.value == 12.0) == is_heap
+    with collected_warnings() as said:
+        HNMSearch().fit(pd.DataFrame({"x": x, "years": years}))
+    heaps = [text for text, _ in said if "heap" in text]
+    assert heaps == (
+        [
+            f"column with a heap: 'years' ({of}): noise explains it without causes, so that an arrow there may be "
+            "missing; compare kinds={'years': 'ordinal'}"
+        ]
+        if is_heap
+        else []
+    )
+    assert heap(-years) == (None if of is None else of._replace(value=-12.0))
+    assert heap(np.where(years == 12.0, 8.0, years)) is None  # at an end it may be a floor
+
+
+def test_the_next_numbers_of_a_grid_are_what_a_frequent_one_is_held_against():
+    _, years = schooling(np.random.default_rng(0), 0.45)
+    assert point_masses(years) == [12.0]

@@ -105,6 +105,8 @@ def test_what_is_no_weight_is_refused_with_its_column_and_the_remedy(cells, opti
 def test_a_column_that_is_not_there_is_named(data, refused):
     assert "no column 'w'; it has a, wt, b" in refused("fit", data, "--weights", "w")
     assert "--frequency goes with it" in refused("fit", data, "--frequency")
+    pair = ("--cause", "a", "--effect", "b", "--adjust", "none")
+    assert "repeat every row" in refused("effects", data, *pair, "--weights", "wt", "--frequency")
     assert "--weights is about a file" in refused("fit", "--dataset", "sachs", "--weights", "wt")
 
 

@@ -9,5 +9,5 @@ from icdh._table.frames import columns_of, frame_of
 from icdh._table.kinds import DECLARABLE, guessed
 from icdh._table.missing_codes import codes_message, says_none, suspected_codes
 from icdh._table.table import Scaling, Table, rows_by_content
-from icdh._table.ties import grid_of, is_heaped, point_mass, point_masses
+from icdh._table.ties import grid_of, heap, is_heaped, point_mass, point_masses
 from icdh._table.transforms import TRANSFORMS, Rescaled, Transform, fit_transform
