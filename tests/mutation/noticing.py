@@ -44,7 +44,9 @@ TESTS = {
     ),
     "_node_model/": "test_evidence test_hidden_units test_rows test_failed_factors test_gain_estimates",
     "_node_model/network.py": "test_hidden_units test_evidence test_rows test_experiments test_categorical",
-    "_node_model/_outputs_kernels.py": "test_ordinal test_categorical test_descent test_evidence",
+    "_node_model/_outputs_kernels.py": (
+        "test_ordinal test_categorical test_count test_responses test_descent test_evidence"
+    ),
     "_node_model/_kernels.py": (
         "test_descent test_evidence test_columns test_failed_factors test_gain_estimates test_entropy test_weights"
     ),
