@@ -234,7 +234,7 @@ def causal_direction(
 
 
 def _content(x: Floats, y: Floats) -> list[float]:
-    """Return the sorted values of x, then those of y beside them, shape (2 M,): rows in another order give the same."""
+    """Return x, sorted, and y in the same order of rows, shape (2 M,): rows in another order give the same."""
     order = np.lexsort((y, x))
     return [*x[order].tolist(), *y[order].tolist()]
 

@@ -235,7 +235,7 @@ def _order_and_signs(values: Floats, columns: Integers) -> tuple[Integers, Float
     sum of the columns whose signs are known.
     """
     chosen = values[columns]
-    moments = [(np.mean(square * column), np.mean(square * square)) for column in chosen for square in [column**2]]
+    moments = [(np.mean(column**2 * column), np.mean(np.square(column**2))) for column in chosen]
     third, fourth = np.round(np.transpose(moments), DIGITS)
     shared = np.round(np.abs(chosen @ chosen.T).sum(axis=1) / chosen.shape[1], DIGITS)
     order = np.lexsort((shared, np.abs(third), fourth))

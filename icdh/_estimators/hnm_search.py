@@ -70,7 +70,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         other noise gains much, or more than half of its variables clearly do. Then the evidence chooses one for every
         variable (`icdh._node_model.noise`). The fitted model then holds for every variable the density that its
         residuals ask for, be it the Gaussian. Where no value is below zero, or none of a share above one, what the
-        density has beyond that limit counts beside it.
+        density has beyond that limit counts next to it.
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         The monotone transform of every continuous or gridded column during the search, with a fitted parameter for
         each column (`icdh._table.transforms`). "auto" takes the one that raises the evidence of many variables, given

@@ -46,7 +46,7 @@ class Numbers:
     ) -> SomeNumbers:
         """Return values spread evenly over cells from ``low`` to ``high``, all (n,); exact if the two are one array."""
         if low is high:
-            return cls(low, np.zeros(low.shape), samples, weights)
+            return cls.exact(low, weights)
         return cls((low + high) / 2, np.square(high - low) / 12, samples, weights)
 
     def __len__(self) -> int:

@@ -348,9 +348,7 @@ class Table:
     def _heaps(self, declared: Collection[int]) -> Iterator[str]:
         """Yield the columns with a heap at one number, which the noise explains better than causes do."""
         grids = [n for n, kind in enumerate(self.kinds) if kind == "gridded" and n not in declared]
-        heaps = {
-            self.names[n]: of for n in grids if self.n_distinct(n) <= MOST_LABELS and (of := heap(self.observed(n)))
-        }
+        heaps = {self.names[n]: of for n in grids if (of := heap(self.observed(n), MOST_LABELS))}
         if heaps:
             listing = ", ".join(f"{name!r} ({of})" for name, of in heaps.items())
             yield (

@@ -204,16 +204,16 @@ def is_heaped(values: Floats) -> bool:
     return bool(heaps.size >= TIES.fewest_heaps and heaps.sum() >= TIES.heaped_share * rest.size)
 
 
-def heap(values: Floats) -> PointMass | None:
+def heap(values: Floats, most_values: int) -> PointMass | None:
     """Return a value inside a column, shape (M,), that is no point mass, but three times as frequent as its neighbours.
 
-    None where it has less than a quarter of the rows. With 30 to 40 % of 3000 values at one number, noise that explains
-    the heap gains more than a cause of a hundred nats, which is lost.
+    None where it has less than a quarter of the rows, or where there are more than ``most_values`` different ones. Noise
+    that explains a heap of 30 to 40 % of 3000 rows gains more than a cause of a hundred nats does.
     """
     distinct, counts = np.unique(values, return_counts=True)
     top = int(np.argmax(counts))
     least = max(TIES.share_of_one_heap * values.size, TIES.heap_over_neighbours * _adjacent(counts)[top])
-    is_inside = 0 < top < counts.size - 1 and counts.size >= FEW_VALUES
+    is_inside = 0 < top < counts.size - 1 and FEW_VALUES <= counts.size <= most_values
     if not is_inside or counts[top] < least or point_masses(values):
         return None
     return PointMass(float(distinct[top]), float(counts[top] / values.size))

@@ -285,7 +285,7 @@ def schooling(rng, share, rows=3000):
 def test_a_heap_inside_a_column_that_may_hide_its_causes_is_named(share, is_heap):
     """Rarer ones hide no cause; more frequent ones are point masses."""
     x, years = schooling(np.random.default_rng(0), share)
-    of = heap(years)
+    of = heap(years, 50)
     assert (of is not None and of.value == 12.0) == is_heap
     with collected_warnings() as said:
         HNMSearch().fit(pd.DataFrame({"x": x, "years": years}))
@@ -298,8 +298,9 @@ def test_a_heap_inside_a_column_that_may_hide_its_causes_is_named(share, is_heap
         if is_heap
         else []
     )
-    assert heap(-years) == (None if of is None else of._replace(value=-12.0))
-    assert heap(np.where(years == 12.0, 8.0, years)) is None  # at an end it may be a floor
+    assert heap(-years, 50) == (None if of is None else of._replace(value=-12.0))
+    assert heap(years, 10) is None  # there are eleven values
+    assert heap(np.where(years == 12.0, 8.0, years), 50) is None  # at an end it may be a floor
 
 
 def test_the_next_numbers_of_a_grid_are_what_a_frequent_one_is_held_against():
