@@ -207,8 +207,8 @@ def is_heaped(values: Floats) -> bool:
 def heap(values: Floats, most_values: int) -> PointMass | None:
     """Return a value inside a column, shape (M,), that is no point mass, but three times as frequent as its neighbours.
 
-    None where it has less than a quarter of the rows, or where there are more than ``most_values`` different ones. Noise
-    that explains a heap of 30 to 40 % of 3000 rows gains more than a cause of a hundred nats does.
+    None where it has less than a quarter of the rows, or where there are more than ``most_values`` different ones.
+    Noise that explains a heap of 30 to 40 % of 3000 rows gains more than a cause of a hundred nats does.
     """
     distinct, counts = np.unique(values, return_counts=True)
     top = int(np.argmax(counts))
