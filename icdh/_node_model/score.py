@@ -45,6 +45,7 @@ FEW_DIFFERENCES = 2  # parents that only one of two similar families has
 LINEAR_SHARE = 0.5  # of the effects, from which linear models have a search of their own
 WIDE = 100  # families at once, whose gains processes on a cluster may estimate: fewer take less time than to send them
 TRIED = 0.1  # share of what other noise has to gain in the end, from which a search by it is tried
+CERTAIN = 0.6  # nats an observation that an edge gains, beyond which no fit without it is as good
 FAILED = 20.0  # nats that residuals of a fit tell of its own parents, above which the fit has failed
 Result = TypeVar("Result")
 Key = tuple[Family, int]  # a family, and the hidden units of its node
@@ -84,6 +85,7 @@ class Memory:
     worse_with_more: set[tuple[int, Family]] = field(default_factory=set)
     polished: set[tuple[Family, int, str]] = field(default_factory=set)
     restarted: set[Key] = field(default_factory=set)
+    without_edge: set[tuple[Family, int, int]] = field(default_factory=set)
 
     def copy(self) -> "Memory":
         """Return what is known, to go on from."""
@@ -478,6 +480,32 @@ class FamilyScore:
         self.fit_again(new, [1 if self._is_large(family) else self.settings.n_restarts for family in new])
         self.memory.polished.update(with_parents.values())
 
+    def try_deletions(self, families: Sequence[Family]) -> None:
+        """Fit what lacks one parent of these families from their fits, without the weights of that parent.
+
+        Else it has the fits of a climb that came from fewer parents. Where noise is low they end far from the best one,
+        and an edge seems worth hundreds of nats that gains none.
+        """
+        edges = [
+            (family, parent)
+            for family in families
+            if len(family[1]) > 1 and self.fit_of(family).succeeded and self.model_of(family) == "network"
+            for parent, rise in zip(family[1], self.rises(family), strict=True)
+            if rise < CERTAIN * self.families.counts()[family[0]]
+        ]
+        new = {key: edge for edge in edges if (key := (*edge, self.units[edge[0][0]])) not in self.memory.without_edge}
+        fewer = [(node, tuple(k for k in parents if k != parent)) for (node, parents), parent in new.values()]
+        starts = [self._start_without(*edge) for edge in new.values()]
+        fits = self.run("fitting families without an edge", self.fit, fewer, starts)
+        for family, fit in zip(fewer, fits, strict=True):
+            self.keep(family, fit)
+        self.memory.without_edge.update(new)
+
+    def _start_without(self, family: Family, parent: int) -> Start:
+        """Return the fit of a family as a start of what lacks a parent: the weights of that parent are left out."""
+        fit = self.fit_of(family)
+        return Start(np.delete(fit.theta, self.families.weights_of(parent, family[1], fit.hidden_units)), fit.precision)
+
     def _restart_large(self, families: Sequence[Family]) -> None:
         """Fit the families of nodes that have grown from all initial weights, each once."""
         large = {family: self._key(family) for family in families if family[1] and self._is_large(family)}
@@ -608,6 +636,9 @@ class WholeScore(FamilyScore):
     def grow(self, families: Sequence[Family]) -> bool:
         """Return False: only `polish` tries more units."""
         return False
+
+    def try_deletions(self, families: Sequence[Family]) -> None:
+        """Leave fits as they are: they go on from those of the subsample."""
 
     def choose_noise(self, families: Sequence[Family]) -> bool:
         """Return False: the noise distribution is that of the subsample."""

@@ -50,6 +50,9 @@ class FamilyScores(Protocol):
         """Spend more effort on these families: later calls may return lower scores for them."""
         ...
 
+    def try_deletions(self, families: Sequence[Family]) -> None:
+        """Fit what lacks one parent of these families from their fits: later calls may return lower scores for it."""
+
     def grow(self, families: Sequence[Family]) -> bool:
         """Let the models of a graph's families grow; return whether scores changed. Growth must come to an end."""
         return False
@@ -132,6 +135,9 @@ class Climber:
         while True:
             self.polish(self._contenders(graph))
             graph, further = self.climb_once(graph, report)
+            if not further:
+                self.try_deletions(list(enumerate(graph)))
+                graph, further = self.climb_once(graph, report)
             moves += further
             if not further and not self.grow(list(enumerate(graph))):
                 return graph, moves
@@ -143,6 +149,11 @@ class Climber:
         for (node, _), old, new in zip(families, before, self.scores(families), strict=True):
             if new != old:
                 self._up_to_date.pop(node, None)
+
+    def try_deletions(self, families: Sequence[Family]) -> None:
+        """Fit what lacks one parent of families from their fits."""
+        self.scores.try_deletions(families)
+        self._up_to_date.clear()
 
     def grow(self, families: Sequence[Family]) -> bool:
         """Let the models of a graph's families grow; return whether scores changed."""

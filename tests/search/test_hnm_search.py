@@ -8,7 +8,7 @@ import pytest
 from helpers import cases, forbidding, hetero_chain, parents_of, replayed
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
-from support.families import free_cost
+from support.families import Start, free_cost
 
 from icdh import DataWarning, HNMSearch, graphs, simulate
 
@@ -48,6 +48,21 @@ def test_noise_that_wrong_arrows_make_look_gaussian_is_found(seed):
     sound = 1.5 * speeds.sum(axis=0) + 0.1 * (1.0 + speeds[0]) * rng.normal(size=1000)
     X = np.column_stack([*loads, *speeds, *currents, sound])
     assert edges(HNMSearch().fit(X)) == {(0, 2), (1, 3), (0, 4), (1, 5), (2, 6), (3, 6)}
+
+
+@pytest.mark.parametrize("seed", [0, 4])
+def test_an_edge_is_not_worth_more_than_a_fit_without_it_says(seed):
+    """The noise of some effects is low: a fit that came from fewer parents ends hundreds of nats from the best one."""
+    graph = simulate.erdos_renyi(6, 2, random_state=seed)
+    learned = HNMSearch().fit(simulate.simulate_sem(graph, 300, random_state=seed).X)._found
+    scores, pairs = learned.scores, [(family, cause) for family in enumerate(learned.graph) for cause in family[1]]
+    for (effect, causes), cause in pairs:
+        if len(causes) > 1:
+            whole, others = scores.fit_of((effect, causes)), tuple(k for k in causes if k != cause)
+            weights = scores.families.weights_of(cause, others, whole.hidden_units)
+            fit = scores.fit((effect, others), Start(np.delete(whole.theta, weights), whole.precision))
+            rise = scores.rises((effect, causes))[causes.index(cause)]
+            assert min(rise, 150.0) < scores.score_by((effect, others), fit) - scores([(effect, causes)])[0] + 1.0
 
 
 def test_history_leads_from_the_empty_graph_to_the_learned_one(table, model):
