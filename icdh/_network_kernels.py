@@ -13,40 +13,39 @@ from icdh._utils.arrays import Floats
 from icdh._utils.jit import CONTRACT, REASSOCIATE, ROWS, exp, kernel
 
 
-# What is known of the activation s = sigmoid(z): this, the three below, and the last line of `activate`.
-# That s is above zero is what scales that are to be alive everywhere start from (`scales.py`, `as_printed.py`).
-def activation(z: Floats) -> Floats:
+# What is known of the activation s of an `icdh.network.Activation`: this, the three below, and the end of `activate`.
+def activation(z: Floats, low: float) -> Floats:
     """Return s, of any shape."""
-    s: Floats = expit(z)
+    s: Floats = low + (1.0 - low) * expit((1.0 - low) * z)
     return s
 
 
 @kernel(fastmath=CONTRACT, inline="always")
-def slope_of(s):
+def slope_of(s, low):
     """Return ds/dz."""
-    return s * (1.0 - s)
+    return (s - low) * (1.0 - s)
 
 
 @kernel(fastmath=CONTRACT, inline="always")
-def weighed_slope_of(s, weighed):
-    """Return weight ds/dz, given weight s."""
-    return weighed * (1.0 - s)
+def weighed_slope_of(s, weight, low):
+    """Return weight ds/dz."""
+    return weight * (s - low) * (1.0 - s)
 
 
 @kernel(fastmath=CONTRACT, inline="always")
-def bend_of(s):
+def bend_of(s, low):
     """Return the second derivative of s by z, divided by the first."""
-    return 1.0 - 2.0 * s
+    return (1.0 + low) - 2.0 * s
 
 
 @kernel(fastmath=CONTRACT)
-def activate(features, inputs, w, start, rows, s):
-    """Set the hidden activations ``s[h] = sigmoid(sum_i w[i, h] features[inputs[i]])`` of one block.
+def activate(features, inputs, w, low, start, rows, s):
+    """Set the hidden activations ``s[h]`` at ``z = sum_i w[i, h] features[inputs[i]]`` of one block.
 
     ``w`` has shape (inputs, m1), ``s`` (m1 or more, M).
     """
     count, units = w.shape
-    stop = start + rows
+    stop, span = start + rows, 1.0 - low
     for h in range(units):
         z = s[h, start:stop]
         for m in range(rows):
@@ -66,7 +65,7 @@ def activate(features, inputs, w, start, rows, s):
                 z[m] += a * xa[m]
             i += 1
         for m in range(rows):
-            z[m] = 1.0 / (1.0 + exp(-z[m]))
+            z[m] = low + span / (1.0 + exp(-span * z[m]))
 
 
 @kernel(fastmath=REASSOCIATE)
@@ -101,11 +100,11 @@ def add_products(features, inputs, z, start, rows, dw):
 
 
 @kernel()
-def node_activations(features, inputs, w, s):
+def node_activations(features, inputs, w, low, s):
     """Set the hidden activations ``s`` (m1, M) of one node at all observations."""
     observations = features.shape[1]
     for start in range(0, observations, ROWS):
-        activate(features, inputs, w, start, min(ROWS, observations - start), s)
+        activate(features, inputs, w, low, start, min(ROWS, observations - start), s)
 
 
 @kernel()
@@ -146,7 +145,7 @@ def _standardise(x, s, w2, w3, intercept, sigma, start, rows, residual, slope):
 
 
 @kernel(fastmath=REASSOCIATE)
-def _pull_back(s, w2, w3, start, rows, g_mean, g_slope, d_w2, d_w3, pull):
+def _pull_back(s, low, w2, w3, start, rows, g_mean, g_slope, d_w2, d_w3, pull):
     """Add the derivatives by w2 and w3 of one block; set ``pull`` (m1, ROWS) to those by the pre-activations.
 
     ``g_mean`` and ``g_slope`` (rows,) are the derivatives by the mean and by the slope of the scale.
@@ -156,13 +155,13 @@ def _pull_back(s, w2, w3, start, rows, g_mean, g_slope, d_w2, d_w3, pull):
         for m in range(rows):
             by_w2 += sh[m] * g_mean[m]
             by_w3 += sh[m] * g_slope[m]
-            target[m] = (a * g_mean[m] + b * g_slope[m]) * slope_of(sh[m])
+            target[m] = (a * g_mean[m] + b * g_slope[m]) * slope_of(sh[m], low)
         d_w2[h] += by_w2
         d_w3[h] += by_w3
 
 
 @kernel()
-def node_nll_and_gradient(features, inputs, n, w, w2, w3, floor, intercept, sigma, d_w, d_w2, d_w3):
+def node_nll_and_gradient(features, inputs, n, low, w, w2, w3, floor, intercept, sigma, d_w, d_w2, d_w3):
     """Return loss of node n (Eq. 11, without its constant) and derivatives by ``floor`` and ``intercept``.
 
     Parameters
@@ -173,6 +172,8 @@ def node_nll_and_gradient(features, inputs, n, w, w2, w3, floor, intercept, sigm
         0, 1, ..., F - 1.
     n : int
         The node.
+    low : float
+        The least value of its activation.
     w, w2, w3 : (F, m1), (m1,), (m1,)
         Its weights.
     floor, intercept : float
@@ -189,13 +190,13 @@ def node_nll_and_gradient(features, inputs, n, w, w2, w3, floor, intercept, sigm
     total, d_floor, d_intercept = 0.0, 0.0, 0.0
     for start in range(0, observations, ROWS):
         rows = min(ROWS, observations - start)
-        activate(features, inputs, w, start, rows, s)
+        activate(features, inputs, w, low, start, rows, s)
         _standardise(features[n], s, w2, w3, intercept, sigma, start, rows, g_mean, g_slope)
         loss, by_floor = gaussian_nll(g_mean[:rows], g_slope[:rows], floor, g_mean, g_slope)
         total += loss
         d_floor += by_floor
         for m in range(rows):
             d_intercept += g_mean[m]
-        _pull_back(s, w2, none if sigma.size > 0 else w3, start, rows, g_mean, g_slope, d_w2, d_w3, pull)
+        _pull_back(s, low, w2, none if sigma.size > 0 else w3, start, rows, g_mean, g_slope, d_w2, d_w3, pull)
         add_products(features, inputs, pull, start, rows, d_w)
     return total, d_floor, d_intercept

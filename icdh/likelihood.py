@@ -99,7 +99,8 @@ def nll_and_gradient(
     - dL/dslope = dL/dsigma where slope = W3_n . s > 0, else 0 (the ReLU),
     - dL/dW3_n0 = dL/dsigma exp(W3_n0),
     - dL/dW2_n = dL/df s and dL/dW3_n = dL/dslope s,
-    - dL/dz = (dL/df W2_n + dL/dslope W3_n) s (1 - s) by the pre-activations z = W1_n x, as ds/dz = s (1 - s),
+    - dL/dz = (dL/df W2_n + dL/dslope W3_n) ds/dz by the pre-activations z = W1_n x, with ds/dz = s (1 - s) of the
+      sigmoid,
     - dL/dW1_n = dL/dz x^T,
 
     each averaged over observations. Intercepts have the derivatives dL/dz (hidden) and dL/df (output).
@@ -147,6 +148,7 @@ def loss_and_gradient(
             features if rows is None else np.ascontiguousarray(features[:, rows[n]]),
             inputs,
             n,
+            weights.activation.low,
             node_inputs(weights, n),
             weights.w2[n],
             weights.w3[n],
@@ -168,5 +170,6 @@ def loss_and_gradient(
         w3_bias=np.where(inside, d_floor * floor, 0.0) / observations,
         hidden_bias=None if weights.hidden_bias is None else d_inputs[:, nodes] / observations,
         output_bias=None if weights.output_bias is None else d_intercept / observations,
+        activation=weights.activation,
     )
     return math.inf if math.isnan(value) else float(value / observations), gradient

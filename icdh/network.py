@@ -2,7 +2,7 @@
 
 Every node n has one hidden layer, shared by the mean and the scale of its distribution given its parents:
 
-    s_n      = sigmoid(W1_n x [+ hidden_bias_n])
+    s_n      = sigmoid(W1_n x [+ hidden_bias_n]), or another `Activation`
     f_n      = W2_n . s_n [+ output_bias_n]
     sigma_n  = relu(W3_n . s_n) + exp(W3_n0)
 
@@ -40,12 +40,50 @@ from icdh._utils.arrays import Floats, Integers, Mask, TableLike
 from icdh._utils.checks import Flag, Number
 from icdh.exceptions import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["Weights", "forward", "initial_weights"]
+__all__ = ["ACTIVATIONS", "SIGMOID", "TANH", "Activation", "Weights", "forward", "initial_weights"]
 
 # What sigma_n is: a function of the causes (Eq. 10), a constant of each variable (Eq. 16-18), or one (Eq. 15).
 NOISE = ("heteroscedastic", "unequal", "equal")
 # exp(W3_n0) is clipped to this range, which keeps r / sigma and 1 / sigma far from overflow.
 LARGEST_LOG_FLOOR = 150.0
+
+
+@dataclass(frozen=True)
+class Activation:
+    """What a hidden unit makes of its input z: an S from ``low`` to one.
+
+    s = low + (1 - low) / (1 + exp(-(1 - low) z)), so that ds/dz = (s - low) (1 - s) and the second derivative is
+    (1 + low - 2 s) ds/dz.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    low : float
+        The least value, below one: 0 for the logistic sigmoid, -1 for tanh.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``low`` is no such number.
+
+    Examples
+    --------
+    >>> from icdh.network import ACTIVATIONS
+    >>> ACTIVATIONS["tanh"]
+    Activation(name='tanh', low=-1.0)
+    """
+
+    name: str
+    low: float
+
+    def __post_init__(self) -> None:
+        Number(high=1, below=True).check("low", self.low)
+        object.__setattr__(self, "low", float(self.low))
+
+
+SIGMOID, TANH = Activation("sigmoid", 0.0), Activation("tanh", -1.0)
+ACTIVATIONS = {activation.name: activation for activation in (SIGMOID, TANH)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +108,8 @@ class Weights:
         Intercepts of the hidden units; absent in the paper.
     output_bias : ndarray, shape (N,), optional
         Intercepts of the means; absent in the paper.
+    activation : Activation
+        That of the hidden units; in the paper the sigmoid.
 
     Raises
     ------
@@ -95,8 +135,10 @@ class Weights:
     w3_bias: Floats
     hidden_bias: Floats | None = None
     output_bias: Floats | None = None
+    activation: Activation = SIGMOID
 
     def __post_init__(self) -> None:
+        check_activation(self.activation)
         w1 = array_of(self.w1, "w1", ("N", "m1", "N"))
         nodes, units, _ = w1.shape
         w1[np.arange(nodes), :, np.arange(nodes)] = 0.0
@@ -114,18 +156,20 @@ class Weights:
         if not isinstance(other, Weights):
             return NotImplemented
         mine, theirs = self._parts, other._parts
-        return mine.keys() == theirs.keys() and all(map(np.array_equal, mine.values(), theirs.values()))
+        alike = self.activation == other.activation and mine.keys() == theirs.keys()
+        return alike and all(map(np.array_equal, mine.values(), theirs.values()))
 
     def __hash__(self) -> int:
-        return hash((self.w1.shape, *self._parts, (self.to_vector() + 0.0).tobytes()))  # -0.0 equals 0.0
+        numbers = (self.to_vector() + 0.0).tobytes()  # -0.0 equals 0.0
+        return hash((self.activation, self.w1.shape, *self._parts, numbers))
 
-    def __reduce__(self) -> tuple[type["Weights"], tuple[Floats | None, ...]]:
+    def __reduce__(self) -> tuple[type["Weights"], tuple[object, ...]]:
         return Weights, tuple(getattr(self, part.name) for part in fields(self))
 
     @property
     def _parts(self) -> dict[str, Floats]:
         """The arrays that there are, by name."""
-        return {name: part for name, part in vars(self).items() if part is not None}
+        return {name: part for name, part in vars(self).items() if isinstance(part, np.ndarray)}
 
     @property
     def n_variables(self) -> int:
@@ -170,7 +214,7 @@ class Weights:
         sizes = [part.size for part in self._parts.values()]
         pieces = np.split(array_of(theta, "theta", (sum(sizes),)), np.cumsum(sizes)[:-1])
         named = zip(self._parts.items(), pieces, strict=True)
-        return replace(self, **{name: piece.reshape(part.shape) for (name, part), piece in named})
+        return replace(self, **{name: piece.reshape(part.shape) for (name, part), piece in named})  # type: ignore[arg-type]
 
     def map(self, function: Callable[..., Floats], *others: "Weights") -> "Weights":
         """Return the weights that a function makes of each array, for instance a step along a gradient.
@@ -190,10 +234,18 @@ class Weights:
         if any(other._parts.keys() != self._parts.keys() for other in others):
             raise ArgumentValueError("others", f"must have the parts {', '.join(self._parts)}")
         together = {name: [part, *(other._parts[name] for other in others)] for name, part in self._parts.items()}
-        return replace(self, **{name: function(*parts) for name, parts in together.items()})
+        return replace(self, **{name: function(*parts) for name, parts in together.items()})  # type: ignore[arg-type]
 
 
-def initial_weights(X: TableLike, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
+def check_activation(activation: object) -> None:
+    """Raise TypeError unless this is an `Activation`."""
+    if not isinstance(activation, Activation):
+        raise ArgumentTypeError("activation", f"must be an Activation, as icdh.network.TANH is; got {activation!r}")
+
+
+def initial_weights(
+    X: TableLike, hidden_units: int, bias: bool, rng: np.random.Generator, activation: Activation = SIGMOID
+) -> Weights:
     """Draw small random input weights, away from the saddle point at zero, with scale one at every node.
 
     Parameters
@@ -206,6 +258,8 @@ def initial_weights(X: TableLike, hidden_units: int, bias: bool, rng: np.random.
         Whether hidden units and means get intercepts.
     rng : numpy.random.Generator
         The only source of randomness.
+    activation : Activation
+        That of the hidden units.
 
     Returns
     -------
@@ -232,7 +286,7 @@ def initial_weights(X: TableLike, hidden_units: int, bias: bool, rng: np.random.
     Flag().check("bias", bias)
     if not isinstance(rng, np.random.Generator):
         raise ArgumentTypeError("rng", f"must be a numpy.random.Generator, as default_rng(0) is; got {rng!r}")
-    return weights_in_units(root_mean_square(observations_of(X, "N")), hidden_units, bias, rng)
+    return weights_in_units(root_mean_square(observations_of(X, "N")), hidden_units, bias, rng, activation)
 
 
 def root_mean_square(values: Floats) -> Floats:
@@ -241,7 +295,9 @@ def root_mean_square(values: Floats) -> Floats:
     return rms
 
 
-def weights_in_units(rms: Floats, hidden_units: int, bias: bool, rng: np.random.Generator) -> Weights:
+def weights_in_units(
+    rms: Floats, hidden_units: int, bias: bool, rng: np.random.Generator, activation: Activation
+) -> Weights:
     """Draw what `initial_weights` draws, given the units of the variables.
 
     Parameters
@@ -254,6 +310,8 @@ def weights_in_units(rms: Floats, hidden_units: int, bias: bool, rng: np.random.
         Whether hidden units and means get intercepts.
     rng : numpy.random.Generator
         The only source of randomness.
+    activation : Activation
+        That of the hidden units.
     """
     n_variables = rms.size
     shape = (n_variables, hidden_units)
@@ -270,6 +328,7 @@ def weights_in_units(rms: Floats, hidden_units: int, bias: bool, rng: np.random.
         w3_bias=np.zeros(n_variables),
         hidden_bias=rng.uniform(-1.0, 1.0, size=shape) if bias else None,
         output_bias=np.zeros(n_variables) if bias else None,
+        activation=activation,
     )
 
 
@@ -353,14 +412,14 @@ def activations(features: Floats, weights: Weights, n: int) -> Floats:
     n : int
         The node.
     """
-    return _activations(features, np.arange(features.shape[0]), node_inputs(weights, n))
+    return _activations(features, np.arange(features.shape[0]), node_inputs(weights, n), weights.activation)
 
 
-def _activations(features: Floats, inputs: Integers, hidden: Floats) -> Floats:
+def _activations(features: Floats, inputs: Integers, hidden: Floats, activation: Activation) -> Floats:
     from icdh._network_kernels import node_activations
 
     s = np.empty((hidden.shape[1], features.shape[1]))
-    node_activations(features, inputs, hidden, s)
+    node_activations(features, inputs, hidden, activation.low, s)
     return s
 
 
@@ -378,6 +437,8 @@ class NetworkConditional:
         Output weights of mean and scale.
     floor, intercept : float
         The smallest scale, and the intercept of the mean.
+    activation : Activation
+        That of the hidden units.
     """
 
     inputs: Integers
@@ -386,6 +447,7 @@ class NetworkConditional:
     w3: Floats
     floor: float
     intercept: float
+    activation: Activation
 
     @classmethod
     def of(cls, weights: Weights, n: int) -> "NetworkConditional":
@@ -402,7 +464,8 @@ class NetworkConditional:
         biased = weights.hidden_bias is not None
         hidden = node_inputs(weights, n)[np.append(inputs, weights.n_variables) if biased else inputs]
         intercept = 0.0 if weights.output_bias is None else float(weights.output_bias[n])
-        return cls(inputs, hidden, weights.w2[n], weights.w3[n], float(weights.scale_floor()[n]), intercept)
+        floor = float(weights.scale_floor()[n])
+        return cls(inputs, hidden, weights.w2[n], weights.w3[n], floor, intercept, weights.activation)
 
     def predict(self, values: Floats, law: object = None) -> Floats:
         """Return mean and scale, shape (2, M).
@@ -434,7 +497,7 @@ class NetworkConditional:
     def mean_and_scale(self, values: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given the values of all variables, one a row, shape (N, M)."""
         features = features_of(values[self.inputs], len(self.hidden) > len(self.inputs))
-        return self.outputs(_activations(features, np.arange(len(features)), self.hidden))
+        return self.outputs(_activations(features, np.arange(len(features)), self.hidden, self.activation))
 
     def with_each_input_held(self, values: Floats, centre: Floats, held: Mask) -> Iterator[tuple[int, Floats, Floats]]:
         """Yield every input to hold, with the mean and scale, each of shape (M,), when it is held at its centre.
@@ -456,7 +519,8 @@ class NetworkConditional:
         z = self.hidden.T @ features
         for k in np.flatnonzero(held[self.inputs]):
             i = int(self.inputs[k])
-            yield i, *self.outputs(activation(z + np.outer(self.hidden[k], centre[i] - values[i])))
+            held_at = z + np.outer(self.hidden[k], centre[i] - values[i])
+            yield i, *self.outputs(activation(held_at, self.activation.low))
 
     def outputs(self, s: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,), given the hidden activations s, shape (m1, M)."""

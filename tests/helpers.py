@@ -30,7 +30,7 @@ from support.families import (
 
 from icdh import cli
 from icdh.knowledge import EdgeRules, Knowledge
-from icdh.network import Weights
+from icdh.network import SIGMOID, TANH, Weights
 
 # The checks of scikit-learn's check_estimator that fail: they ask for its words, where ours name the remedy.
 OWN_WORDS = {
@@ -45,6 +45,9 @@ OWN_WORDS = {
 ROOT = Path(__file__).parent.parent
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
 ENVIRONMENT["PYTHONPATH"] = str(ROOT)
+
+
+of_both_activations = pytest.mark.parametrize("activation", [SIGMOID, TANH], ids=lambda activation: activation.name)
 
 
 def cases(header, *rows, **options):
@@ -145,7 +148,7 @@ def warmed_up(folder):
     return folder, said.read_text(encoding="utf-8")
 
 
-def random_weights(rng, n=4, m1=3, bias=True):
+def random_weights(rng, n=4, m1=3, bias=True, activation=SIGMOID):
     w1 = rng.normal(size=(n, m1, n))
     w1[np.arange(n), :, np.arange(n)] = 0.0
     return Weights(
@@ -155,6 +158,7 @@ def random_weights(rng, n=4, m1=3, bias=True):
         w3_bias=rng.normal(size=n) * 0.3,
         hidden_bias=rng.normal(size=(n, m1)) if bias else None,
         output_bias=rng.normal(size=n) if bias else None,
+        activation=activation,
     )
 
 
@@ -297,7 +301,7 @@ def fit_two_phase(values, forbidden_edges=None, required_edges=None, *, hidden_u
     rng = np.random.default_rng(options.pop("random_state", None))
     problem = problem_of(values, forbidden_edges, required_edges, **options)
     if initial is None:
-        initial = draw_initial_weights(problem.values, hidden_units, problem.bias, rng)
+        initial = draw_initial_weights(problem, hidden_units, rng)
     return fit_problem(problem, schedule, limits, initial, callback)
 
 

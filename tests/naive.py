@@ -19,6 +19,9 @@ def sigmoid(z):
     return 1 / (1 + np.exp(-z))
 
 
+ACTIVATIONS = {"sigmoid": sigmoid, "tanh": np.tanh}
+
+
 def mean_and_scale(x, w, n):
     """Mean and scale of node n at one observation."""
     s = []
@@ -29,7 +32,7 @@ def mean_and_scale(x, w, n):
                 z = z + w["w1"][n][h][i] * x[i]
         if w["hidden_bias"] is not None:
             z = z + w["hidden_bias"][n][h]
-        s.append(sigmoid(z))
+        s.append(ACTIVATIONS[w["activation"].name](z))
     mean = sum(w["w2"][n][h] * s[h] for h in range(len(s)))
     if w["output_bias"] is not None:
         mean = mean + w["output_bias"][n]

@@ -41,7 +41,7 @@ from icdh._utils.result import preformatted
 from icdh._version import __version__
 from icdh.exceptions import NotFittedError, warn
 from icdh.knowledge import EdgeRules, Knowledge
-from icdh.network import NOISE
+from icdh.network import ACTIVATIONS, NOISE
 from icdh.search.moves import Move
 from icdh.two_phase.rounds import SCHEDULES
 
@@ -71,6 +71,7 @@ class TwoPhaseSettings:
     l2: float = parameter(0.01, Number(0))
     noise: str = parameter("heteroscedastic", Choice(NOISE))
     bias: bool = parameter(False, Flag())
+    activation: str = parameter("sigmoid", Choice(tuple(ACTIVATIONS)))
     threshold: float = parameter(0.3, Number(0))
     edge_penalty: float | str | None = parameter("auto", Number(0, words=("auto",), optional=True))
     max_rounds: int | None = parameter(None, Number(1, integer=True, optional=True))

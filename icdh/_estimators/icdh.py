@@ -22,7 +22,7 @@ from icdh._utils.clock import Clock
 from icdh._utils.labels import counted
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, DataWarning, option, warn
 from icdh.graphs import AcyclicPart
-from icdh.network import Weights
+from icdh.network import ACTIVATIONS, Weights
 from icdh.search.moves import Move
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
 
@@ -45,6 +45,10 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     bias : bool, default False
         Whether hidden units and means get intercepts, which the paper's network does not have. Without them, centred
         data can only be fitted by odd functions.
+    activation : {"sigmoid", "tanh"}, default "sigmoid"
+        What hidden units make of their inputs; the article has the sigmoid (`icdh.network.Activation`). Pass
+        ``bias=True`` with "tanh": without intercepts all means are odd, zero where there is no cause, and of two
+        opposite observations one has the smallest standard deviation.
     scaling : {"none", "center", "standardize"}, default "none"
         What is done to the columns first. The weights, and hence what the threshold keeps, depend on it.
     threshold : float, default 0.3
@@ -187,8 +191,9 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     - The inner loop of Algorithm 3, which has no end as printed, ends once h < h_previous / 4. A minimisation ends when
       its objective falls by less than 1e-6 of itself; no tolerance is printed.
     - The first Phase II starts from small random weights, zero being a saddle point; every other from the round before.
-    - Phase I starts from the scales of the round before, at first from one that is alive everywhere. exp(W3_n0) stays
-      above a thousandth of the root mean squared residual: the likelihood has no bound as a scale goes to zero.
+    - Phase I starts from the scales of the round before, at first from one that is alive everywhere; for "tanh", from
+      one that rises where residuals are large. exp(W3_n0) stays above a thousandth of the root mean squared residual:
+      the likelihood has no bound as a scale goes to zero.
     - The round of the highest likelihood is kept.
 
     ``schedule="fast"`` differs in more:
@@ -261,8 +266,9 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         scaling, rules = Scaling.of(table, self.scaling), self._rules(table.names)
         scaled, N = scaling.apply(table.values), table.n_variables
         warn_about_columns(table, scaled)
-        values, how = design.with_contexts(scaled), (self.l1, self.l2, self.noise)
-        whole = Problem(values, design.rules(rules), *how, self.bias, rows=design.rows, weights=table.effective_weights)
+        values, how = design.with_contexts(scaled), (self.l1, self.l2, self.noise, self.bias)
+        weights, activation = table.effective_weights, ACTIVATIONS[self.activation]
+        whole = Problem(values, design.rules(rules), *how, rows=design.rows, weights=weights, activation=activation)
         columns, about = ModelColumns.of(table, scaling), about_table(table)
         edgeless = StructuralModel(columns, np.zeros((N, N)), [CONSTANT] * N, about=about)
         report = partial(self._report_record, [*table.names, *design.conditions])

@@ -149,7 +149,7 @@ def find_network(
     N = len(model.names)
     problem, order = _arranged(whole, N, clock)
     price = last_stage_penalty(settings, len(problem.values))
-    how = problem.values, settings.hidden_units, settings.bias, rng
+    how = problem, settings.hidden_units, rng
     starts = [draw_initial_weights(*how)]
     # Before further starts are drawn, so that more restarts include those of fewer, and never cost more.
     seed = 0 if price is None else int(rng.integers(2**31))

@@ -13,7 +13,7 @@ import numbers
 import os
 import zipfile
 from collections.abc import Hashable, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from inspect import isabstract
 from itertools import chain
 from pathlib import Path
@@ -35,13 +35,13 @@ from icdh._table.transforms import TRANSFORMS
 from icdh._utils.arrays import Cells
 from icdh._utils.atomic import replace_on_success
 from icdh._version import __version__
-from icdh.network import NetworkConditional
+from icdh.network import SIGMOID, NetworkConditional
 
 Json: TypeAlias = Any  # what stands in JSON, demanded to be what is wanted before it is used
 
 Model = TypeVar("Model", bound=CausalModel)
 
-FORMAT, VERSION = "icdh model", 5
+FORMAT, VERSION = "icdh model", 6  # before, networks did not name their activation
 MIN_VERSION = 4  # had the fields of columns and evidence beside the others
 RENAMED = {"column_transform": "transform", "edge_probability": "probability"}  # since then
 CONTENT = "model.json"
@@ -242,10 +242,12 @@ class _Content:
         _demand(isinstance(self.json, dict) and self.json.get("format") == FORMAT, f"{CONTENT} is not that of a model")
         version = self.json.get("version")
         known = type(version) is int and MIN_VERSION <= version <= VERSION
-        _demand(known, f"it has version {version!r} of the format, not {MIN_VERSION} or {VERSION}; use another icdh")
+        _demand(known, f"it has version {version!r} of the format, not {MIN_VERSION} to {VERSION}; use another icdh")
         _demand(not self.json.get("hidden_causes"), "it has hidden common causes, as models no longer have; fit again")
         if version == MIN_VERSION:
             self.json = _grouped(self.json)
+        for part in self.json["conditionals"] if version != VERSION else ():
+            part["predictor"]["activation"] = asdict(SIGMOID)  # read of networks alone
 
     def model(self, kind: type[Model]) -> Model:
         """Return the model."""

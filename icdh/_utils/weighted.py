@@ -26,7 +26,7 @@ def sum_of(weights: Floats | None, n_observations: int) -> float:
     return n_observations if weights is None else float(weights.sum())
 
 
-def times(weights: Floats | None, values: Floats) -> Floats:
+def times(weights: Floats | Mask | None, values: Floats) -> Floats:
     """Return values, shape (..., n), times the weights."""
     return values if weights is None else values * weights
 

@@ -3,6 +3,7 @@
 ``root`` holds 1 / (sigma sqrt(M)) of the child at every observation: every sum of squares is then the mean over
 observations of squared standardised residuals. ``w`` (inputs, m1) are the hidden weights of one node, and ``s``
 (outputs, M) what its mean is a weighted sum of: the hidden activations, and a row of ones if there is an intercept.
+``low`` is the least value of the activation (`icdh.network.Activation`).
 
 In Phase I theta = (W3_n, W3_n0) determines sigma = relu(W3_n . s) + exp(W3_n0) at every observation. With residuals r
 the loss is
@@ -60,18 +61,18 @@ def _standardise(x: Floats, s: Floats, w2: Floats, root: Floats, start: int, row
 
 
 @kernel(fastmath=CONTRACT)
-def _pull(s: Floats, w2: Floats, root: Floats, residual: Floats, start: int, rows: int, pull: Floats) -> None:
+def _pull(s: Floats, low: float, w2: Floats, root: Floats, error: Floats, start: int, rows: int, pull: Floats) -> None:
     """Set ``pull`` (m1, ROWS) to the derivative of half the squared residuals of a block by the pre-activations."""
-    weight, error = root[start : start + rows], residual[start : start + rows]
+    weight, error = root[start : start + rows], error[start : start + rows]
     for h in range(pull.shape[0]):
         factor, sh, target = w2[h], s[h, start : start + rows], pull[h]
         for m in range(rows):
-            target[m] = -factor * (weight[m] * error[m]) * slope_of(sh[m])
+            target[m] = -factor * (weight[m] * error[m]) * slope_of(sh[m], low)
 
 
 @kernel()
 def projected_least_squares(
-    features: Floats, child: int, inputs: Integers, root: Floats, w: Floats, ridge: float, bias: bool
+    features: Floats, child: int, inputs: Integers, root: Floats, w: Floats, low: float, ridge: float, bias: bool
 ) -> tuple[float, Floats, Floats, Floats, Floats]:
     """Minimise over W2 half the squared standardised residuals of a child plus ridge, given W1.
 
@@ -88,7 +89,7 @@ def projected_least_squares(
     weighed, pull, gram = np.zeros((size, ROWS)), np.empty((w.shape[1], ROWS)), np.zeros((size, size))
     for start in range(0, observations, ROWS):
         rows = min(ROWS, observations - start)
-        activate(features, inputs, w, start, rows, s)
+        activate(features, inputs, w, low, start, rows, s)
         _weigh(s, root, start, rows, weighed)
         _weigh(target, root, start, rows, weighed[outputs:])
         add_gram(weighed, rows, gram)
@@ -105,21 +106,9 @@ def projected_least_squares(
     for start in range(0, observations, ROWS):
         rows = min(ROWS, observations - start)
         total += _standardise(features[child], s, w2, root, start, rows, residual)
-        _pull(s, w2, root, residual, start, rows, pull)
+        _pull(s, low, w2, root, residual, start, rows, pull)
         add_products(features, inputs, pull, start, rows, dw)
     return total, dw, w2, s, residual
-
-
-@kernel(fastmath=CONTRACT)
-def _fill_jacobian(
-    features: Floats, causes: Integers, units: Integers, s: Floats, w2: Floats, start: int, rows: int, jacobian: Floats
-) -> None:
-    """Set the rows after the weighed ``s`` to the weighed derivatives of the mean by the weight of each cause, unit."""
-    for k in range(units.size):
-        x, sh = features[causes[k], start : start + rows], s[units[k], start : start + rows]
-        factor, base, row = w2[units[k]], jacobian[units[k]], jacobian[w2.size + k]
-        for m in range(rows):
-            row[m] = factor * weighed_slope_of(sh[m], base[m]) * x[m]
 
 
 @kernel(fastmath=REASSOCIATE)
@@ -128,6 +117,7 @@ def _bend(
     causes: Integers,
     units: Integers,
     s: Floats,
+    low: float,
     w2: Floats,
     root: Floats,
     residual: Floats,
@@ -145,9 +135,9 @@ def _bend(
         x, sh, target = features[causes[k], start : start + rows], s[units[k], start : start + rows], bend[k]
         factor, total = w2[units[k]], 0.0
         for m in range(rows):
-            slope = -(weight[m] * error[m]) * slope_of(sh[m]) * x[m]
+            slope = -(weight[m] * error[m]) * slope_of(sh[m], low) * x[m]
             total += slope
-            target[m] = factor * bend_of(sh[m]) * slope
+            target[m] = factor * bend_of(sh[m], low) * slope
         by_output[k] += total
 
 
@@ -158,6 +148,7 @@ def mean_hessian(
     at: Integers,
     units: Integers,
     root: Floats,
+    low: float,
     w2: Floats,
     s: Floats,
     residual: Floats,
@@ -175,9 +166,13 @@ def mean_hessian(
     for start in range(0, root.size, ROWS):
         rows = min(ROWS, root.size - start)
         _weigh(s, root, start, rows, jacobian)
-        _fill_jacobian(features, causes, units, s, w2, start, rows, jacobian)
+        for k in range(units.size):  # the weighed derivatives of the mean by the weights, after those by w2
+            x, sh = features[causes[k], start : start + rows], s[units[k], start : start + rows]
+            factor, weight, row = w2[units[k]], root[start : start + rows], jacobian[outputs + k]
+            for m in range(rows):
+                row[m] = factor * weighed_slope_of(sh[m], weight[m], low) * x[m]
         add_gram(jacobian, rows, gram)
-        _bend(features, causes, units, s, w2, root, residual, start, rows, bend, by_output)
+        _bend(features, causes, units, s, low, w2, root, residual, start, rows, bend, by_output)
         add_products(features, inputs, bend, start, rows, by_input)
     for i in range(size):
         diagonal[i] = gram[i, i]

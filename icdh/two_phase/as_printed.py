@@ -33,7 +33,7 @@ from icdh._utils.density import LOG_SQRT_2PI, gaussian_nll
 from icdh.exceptions import ArgumentTypeError, ArgumentValueError
 from icdh.knowledge import EdgeRules
 from icdh.likelihood import loss_and_gradient
-from icdh.network import Weights, check_weights, outputs
+from icdh.network import Weights, activations, check_weights, outputs
 from icdh.two_phase.objective import Problem
 from icdh.two_phase.rounds import LIMITS, OUT_OF_TIME, Limits, MeanStep, Round, Rounds, TwoPhaseResult
 
@@ -131,13 +131,15 @@ def algorithm_2(problem: Problem, weights: Weights) -> Weights:
     >>> nll(X, algorithm_2(Problem.of(X), weights)) < nll(X, weights)
     True
     """
+    from icdh.two_phase.scales import rising_weights
     from icdh.two_phase.solvers import run_lbfgs
 
     _check(problem, weights)
     if problem.noise == "equal":
         return weights
     rows = None if problem.rows is None else problem.rows.T
-    squares = np.square(problem.values - outputs(problem.features, weights)[0])
+    residual = problem.values - outputs(problem.features, weights)[0]
+    squares = np.square(residual)
     rms = np.sqrt(np.average(np.ascontiguousarray(squares.T), axis=0, weights=rows))
     rms = np.where(rms > 0.0, rms, np.finfo(float).tiny)
     if problem.noise == "unequal":
@@ -145,6 +147,9 @@ def algorithm_2(problem: Problem, weights: Weights) -> Weights:
     N, m1 = weights.w3.shape
     if not weights.w3.any():  # The print starts at W3 = 0, where the ReLU is dead and has no gradient.
         w3 = np.repeat(rms[:, np.newaxis], m1, axis=1) / m1
+        for n in range(N) if problem.activation.low < 0.0 else ():  # Of both signs these could be dead as well.
+            s = activations(problem.features, weights, n)
+            w3[n] = rms[n] * rising_weights(s, residual[n] / rms[n], problem.rows_of(n))
         weights = replace(weights, w3=w3, w3_bias=np.log(0.5 * rms))
 
     def with_scales(theta: Floats) -> Weights:
@@ -303,7 +308,7 @@ def phase_two_objective(
     for name, number in (("l1", l1), ("l2", l2), ("rho", rho), ("alpha", alpha)):
         Number(0).check(name, number)
     free, bias = EdgeRules.of(np.eye(len(values), dtype=bool)), weights.hidden_bias is not None
-    problem = Problem(values, free, l1, l2, bias=bias, rows=None, weights=None)
+    problem = Problem(values, free, l1, l2, bias=bias, rows=None, weights=None, activation=weights.activation)
     shift = l1 * float(np.abs(weights.w1).sum()) - _constant(sigma, None)
     value, gradient = _smooth_part(problem, sigma, weights, rho, alpha, shift)
     return value, replace(gradient, w1=gradient.w1 + l1 * np.sign(weights.w1))
@@ -343,6 +348,7 @@ def _check(problem: Problem, weights: Weights) -> None:
     if (weights.n_variables, weights.hidden_bias is None, weights.output_bias is None) != expected:
         demand = f"must be of {expected[0]} variables, and have both kinds of intercepts or, unless bias=True, none"
         raise ArgumentValueError("weights", demand)
+    problem.check_activation_of(weights)
 
 
 class Unknowns:
@@ -377,9 +383,9 @@ class Unknowns:
         at, w1 = self.costs.size, np.zeros(self.allowed.shape)
         w1[self.allowed] = theta[:at] - theta[at : 2 * at]
         N, m1 = self.template.w2.shape
-        w2, hidden_bias, output_bias = np.split(theta[2 * at :], [N * m1, 2 * N * m1])
-        parts = {"hidden_bias": hidden_bias.reshape(N, m1), "output_bias": output_bias} if hidden_bias.size else {}
-        return replace(self.template, w1=w1, w2=w2.reshape(N, m1), **parts)
+        w2, hidden, output = np.split(theta[2 * at :], [N * m1, 2 * N * m1])
+        biases = (hidden.reshape(N, m1), output) if hidden.size else (None, None)
+        return replace(self.template, w1=w1, w2=w2.reshape(N, m1), hidden_bias=biases[0], output_bias=biases[1])
 
     def lasso(self, theta: Floats) -> float:
         """Return l1 |W1|_1."""

@@ -83,6 +83,7 @@ class FamilyFitter:
         rng : Generator, optional
             Draws further weights that fits start from; by default none.
         """
+        self.problem.check_activation_of(weights)
         w1, w2, w3, w3_bias = (part.copy() for part in (weights.w1, weights.w2, weights.w3, weights.w3_bias))
         hidden_bias, output_bias = copy(weights.hidden_bias), copy(weights.output_bias)
         for child, causes in families:
@@ -92,8 +93,7 @@ class FamilyFitter:
             w2[child], w3[child], w3_bias[child] = fit.w2[: weights.hidden_units], fit.w3, fit.w3_bias
             if hidden_bias is not None and output_bias is not None:
                 hidden_bias[child], output_bias[child] = fit.hidden[-1], fit.w2[-1]
-        parts = {"w1": w1, "w2": w2, "w3": w3, "w3_bias": w3_bias}
-        return replace(weights, **parts, hidden_bias=hidden_bias, output_bias=output_bias)
+        return replace(weights, w1=w1, w2=w2, w3=w3, w3_bias=w3_bias, hidden_bias=hidden_bias, output_bias=output_bias)
 
     def _refit(self, weights: Weights, child: int, causes: Sequence[int], rng: np.random.Generator | None) -> FamilyFit:
         hidden, w3_bias = weights.w1[child][:, list(causes)].T, float(weights.w3_bias[child])

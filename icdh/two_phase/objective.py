@@ -29,8 +29,9 @@ from icdh._utils.clock import Clock
 from icdh._utils.labels import default_names
 from icdh._utils.weighted import of_rows, roots_of, sum_of, times
 from icdh.acyclicity import Acyclicity, trace_exponential
+from icdh.exceptions import ArgumentValueError
 from icdh.knowledge import EdgeRules, Knowledge
-from icdh.network import NOISE, Weights, features_of, node_inputs
+from icdh.network import NOISE, SIGMOID, Activation, Weights, check_activation, features_of, node_inputs
 
 Smooth = Callable[[Floats], tuple[float, Floats]]
 H_OF_TWO_CYCLE = trace_exponential(np.array([[0.0, 0.5], [0.5, 0.0]]))[0]  # whatever the other variables
@@ -61,6 +62,8 @@ class Problem:
         Ends fits, by raising OutOfTime.
     acyclicity : Acyclicity
         The function that is zero for DAGs alone. Its unit does not matter, see `h`.
+    activation : Activation
+        That of the hidden units; the article has the sigmoid.
     """
 
     values: Floats
@@ -73,6 +76,7 @@ class Problem:
     weights: Floats | None = field(kw_only=True)
     clock: Clock = field(default_factory=Clock)
     acyclicity: Acyclicity = field(default_factory=lambda: trace_exponential)
+    activation: Activation = SIGMOID
 
     @classmethod
     def of(
@@ -83,6 +87,7 @@ class Problem:
         l2: float = 0.01,
         noise: str = "heteroscedastic",
         bias: bool = False,
+        activation: Activation = SIGMOID,
         knowledge: Knowledge | None = None,
     ) -> "Problem":
         """Return the problem of a table, for `algorithm_1`, `algorithm_2` and `algorithm_3`.
@@ -97,6 +102,8 @@ class Problem:
             The scale: a function of the parents, a constant a node, or one everywhere.
         bias : bool
             Whether hidden units and means get intercepts.
+        activation : Activation
+            That of the hidden units; the article has the sigmoid.
         knowledge : Knowledge, optional
             Forbidden and required edges between the columns, x0, x1, ... if they have no labels.
 
@@ -110,8 +117,9 @@ class Problem:
         Number(0).check("l2", l2)
         Choice(NOISE).check("noise", noise)
         Flag().check("bias", bias)
-        names = column_labels(X) or default_names(len(values))
-        return cls(values, Knowledge.of(knowledge).rules(names), l1, l2, noise, bias, rows=None, weights=None)
+        check_activation(activation)
+        rules = Knowledge.of(knowledge).rules(column_labels(X) or default_names(len(values)))
+        return cls(values, rules, l1, l2, noise, bias, rows=None, weights=None, activation=activation)
 
     @cached_property
     def features(self) -> Floats:
@@ -134,6 +142,12 @@ class Problem:
         """Return the acyclicity and its gradient in units of tr exp(A∘A) - N, as thresholds are."""
         value, gradient = self.acyclicity(A)
         return value / self._unit_of_h, gradient / self._unit_of_h
+
+    def check_activation_of(self, weights: Weights) -> None:
+        """Raise ValueError unless the weights are of a network with the activation of the problem."""
+        if weights.activation != self.activation:
+            demand = f"must have the activation of the problem, {self.activation}; got {weights.activation}"
+            raise ArgumentValueError("weights", demand)
 
     def rows_of(self, child: int) -> Mask | None:
         """Return the observations that count for a child, shape (M,); None if all do."""
@@ -217,6 +231,8 @@ class FamilyObjective:
         1 / (sigma sqrt(M)) at every observation, times the root of its weight; zero where it does not count.
     bias : bool
         Whether there are intercepts.
+    low : float
+        The least value of the activation.
     """
 
     features: Floats
@@ -229,6 +245,7 @@ class FamilyObjective:
     output_ridge: float
     root: Floats
     bias: bool
+    low: float
 
     @classmethod
     def of(cls, problem: Problem, child: int, causes: Sequence[int] | Integers, scale: Floats) -> "FamilyObjective":
@@ -266,6 +283,7 @@ class FamilyObjective:
             output_ridge=float(max(problem.l2, 1e-10 * precision.sum())),
             root=root,
             bias=problem.bias,
+            low=problem.activation.low,
         )
 
     def among(self, inputs: Integers) -> "FamilyObjective":
@@ -279,7 +297,7 @@ class FamilyObjective:
         from icdh.two_phase._kernels import projected_least_squares
 
         of_table, weights = (self.features, self.child, self.inputs, self.root), np.ascontiguousarray(w)
-        value, gradient, *rest = projected_least_squares(*of_table, weights, self.output_ridge, self.bias)
+        value, gradient, *rest = projected_least_squares(*of_table, weights, self.low, self.output_ridge, self.bias)
         if np.isnan(value):
             gradient.fill(np.nan)
         ridge = self.ridge[:, np.newaxis] * w
@@ -356,6 +374,7 @@ class NetworkObjective:
 
     def input_weights(self, weights: Weights) -> Floats:
         """Return the weights that a network has for every input, shape (inputs, m1)."""
+        self.problem.check_activation_of(weights)
         return np.concatenate([node_inputs(weights, n)[family.inputs] for n, family in enumerate(self.families)])
 
     def without(self, absent: Mask, w: Floats) -> tuple["NetworkObjective", Floats]:

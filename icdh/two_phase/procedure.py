@@ -255,10 +255,10 @@ def penalties(weights: Weights, l1: float, l2: float) -> float:
     return float(l1 * np.abs(weights.w1).sum() + 0.5 * l2 * squares)
 
 
-def draw_initial_weights(values: Floats, hidden_units: int, bias: bool, rng: np.random.Generator) -> list[Weights]:
+def draw_initial_weights(problem: Problem, hidden_units: int, rng: np.random.Generator) -> list[Weights]:
     """Draw the initial weights of a fit: where it begins, followed by further starts of its rounds and nodes."""
-    rms = root_mean_square(values)
-    return [weights_in_units(rms, hidden_units, bias, rng) for _ in FAST_ALONE.reaches]  # fresh ones for every start
+    how = root_mean_square(problem.values), hidden_units, problem.bias, rng, problem.activation
+    return [weights_in_units(*how) for _ in FAST_ALONE.reaches]  # fresh ones for every start
 
 
 def _without_absent_edges(problem: Problem, weights: Weights) -> Problem:

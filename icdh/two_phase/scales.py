@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIs
 
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.damping import next_damping, small_steps
-from icdh._utils.weighted import NONE, mean_of, of_rows
+from icdh._utils.weighted import NONE, mean_of, of_rows, times
 from icdh.network import Weights, activations
 from icdh.two_phase._kernels import scale_objective
 from icdh.two_phase.objective import Problem
@@ -47,6 +47,7 @@ def fit_scales(problem: Problem, weights: Weights) -> Weights:
     Yin, Gao, Yu, Ji: "Effective Causal Discovery under Identifiable Heteroscedastic Noise Model", AAAI 2024,
     Algorithm 2.
     """
+    problem.check_activation_of(weights)
     if problem.noise == "equal":
         return weights
     w3, w3_bias, clock = weights.w3.copy(), weights.w3_bias.copy(), problem.clock
@@ -98,6 +99,25 @@ def fit_scale(
     theta = _minimise(s, residual / rms, shares, np.append(w3 / rms, w3_bias - np.log(rms)))
     limit = LARGEST_SCALE_WEIGHT / max(rms, 1.0)  # extreme units and a scale that is all but dead
     return np.clip(theta[:-1], -limit, limit) * rms, theta[-1] + np.log(rms)
+
+
+def rising_weights(s: Floats, residual: Floats, weights: Floats | Mask | None) -> Floats:
+    """Return W3_n by which a scale of floor 1/2 rises where residuals are large, for activations of both signs.
+
+    With equal weights it would be dead at about half of the observations, whichever these are.
+
+    Parameters
+    ----------
+    s, residual
+        See `scale_objective`.
+    weights : ndarray, shape (M,), or None
+        How often each observation counts, or whether it does; None if once.
+    """
+    weighed, spread = times(weights, s), np.sqrt(0.5 * np.pi) * np.abs(residual)  # whose expectation is sigma
+    gram, right = weighed @ s.T, weighed @ (spread - 0.5)
+    gram.ravel()[:: len(gram) + 1] += 1e-10 * gram.trace()  # units may do the same
+    rising: Floats = dposv(gram, right)[1]  # zero, as ``right`` is, where they do nothing for want of inputs
+    return rising
 
 
 def descend(
@@ -153,10 +173,14 @@ def _damped_step(gradient: Floats, fisher: Floats, damping: float, floor: float,
 
 
 def _minimise(s: Floats, residual: Floats, weights: Floats, start: Floats) -> Floats:
-    """Return the better of the minima reached from the start and from a scale that is alive everywhere."""
+    """Return the better of the minima reached from the start and from a scale that is alive wherever it can be."""
     lowest = min(np.log(RELATIVE_FLOOR), start[-1])
     start = np.append(start[:-1], min(start[-1], HIGHEST_FLOOR))
-    activity = (s @ weights).mean() / weights.sum() if weights.size else s.mean()
-    alive = np.append(np.full(s.shape[0], 0.5 / activity / s.shape[0]), np.log(0.5))  # a scale of about one
+    if not s.min() <= 0.0:  # as of the sigmoid
+        activity = (s @ weights).mean() / weights.sum() if weights.size else s.mean()
+        w3 = np.full(s.shape[0], 0.5 / activity / s.shape[0])
+    else:
+        w3 = rising_weights(s, residual, weights if weights.size else None)
+    alive = np.append(w3, np.log(0.5))  # a scale of about one
     ends = [descend(s, residual, weights, begin, lowest, SCALE_TOLERANCE) for begin in (start, alive)]
     return min(ends, key=lambda end: end[1])[0]

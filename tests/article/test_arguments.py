@@ -12,10 +12,11 @@ import polars as pl
 import pytest
 from helpers import random_weights
 from scipy.sparse import csr_matrix
+from support.article import FamilyFitter, fit_problem, fit_scales
 
 from icdh.acyclicity import acyclicity
 from icdh.likelihood import nll, nll_and_gradient
-from icdh.network import Weights, forward, initial_weights
+from icdh.network import TANH, Activation, Weights, forward, initial_weights
 from icdh.two_phase import Limits, Problem, algorithm_1, algorithm_2, algorithm_3, phase_two_objective
 
 RNG = np.random.default_rng(0)
@@ -216,6 +217,9 @@ OF_NUMBERS = {
         for name in PENALTIES
     },
     "noise": (lambda given: Problem.of(X, noise=given), ["gaussian", None, 1]),
+    "activation": (lambda given: Problem.of(X, activation=given), ["tanh", None, -1.0, Activation]),
+    "activation of": (lambda given: with_part("activation", given), ["tanh", None, -1.0, np.tanh]),
+    "low": (lambda given: Activation("flat", given), [1.0, 2, np.nan, -np.inf, "0", None]),
     "knowledge": (lambda given: Problem.of(X, knowledge=given), [[(0, 1)], "x0 -> x1", {"needed": [(0, 1)]}]),
     "max_rounds": (lambda given: Limits(max_rounds=given), [0, 1.5, None, "ten"]),
     "h_tol": (lambda given: Limits(h_tol=given), [0.0, -1e-8, np.nan, None]),
@@ -224,7 +228,7 @@ OF_NUMBERS = {
 
 @pytest.mark.parametrize(("argument", "given"), [(name, own) for name, (_, odd) in OF_NUMBERS.items() for own in odd])
 def test_a_wrong_number_is_refused_by_its_name(argument, given):
-    with pytest.raises((TypeError, ValueError), match=rf"\b{argument}\b"):
+    with pytest.raises((TypeError, ValueError), match=rf"\b{argument.split()[0]}\b"):
         OF_NUMBERS[argument][0](given)
 
 
@@ -260,6 +264,27 @@ def test_weights_go_with_the_problem():
     assert algorithm_2(Problem.of(X, bias=True), BIASED).w1 is not BIASED.w1
 
 
+ANOTHER = dataclasses.replace(WEIGHTS, activation=TANH)
+OF_PROBLEM = {
+    "algorithm_1": lambda problem, given: algorithm_1(problem, given, QUICK),
+    "algorithm_2": algorithm_2,
+    "algorithm_3": lambda problem, given: algorithm_3(problem, SCALE, given, QUICK),
+    "the fast procedure": lambda problem, given: fit_problem(problem, "fast", QUICK, given),
+    "its scales": fit_scales,
+    "families": lambda problem, given: FamilyFitter(problem, 1.0).refit(given, [(0, ())]),
+}
+
+
+@pytest.mark.parametrize("call", OF_PROBLEM.values(), ids=OF_PROBLEM)
+def test_weights_have_the_activation_of_the_problem(call):
+    for weights, other in ((WEIGHTS, ANOTHER), (ANOTHER, WEIGHTS)):
+        problem = Problem.of(X, activation=weights.activation)
+        message = f"activation of the problem, .*{weights.activation.name}.*; got .*{other.activation.name}"
+        with pytest.raises(ValueError, match=f"^weights must have the {message}"):
+            call(problem, other)
+        call(problem, weights)
+
+
 def test_weights_are_a_value():
     w1 = WEIGHTS.w1.copy()
     parts = w1, WEIGHTS.w2.tolist(), pd.DataFrame(WEIGHTS.w3), pd.Series(WEIGHTS.w3_bias)
@@ -283,11 +308,29 @@ def test_weights_differ_by_a_number_a_shape_or_a_part():
     wide = Weights(np.zeros((2, 2, 2)), np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(2))
     tall = Weights(np.zeros((1, 6, 1)), np.zeros((1, 6)), np.zeros((1, 6)), np.zeros(1))
     some = dataclasses.replace(BIASED, output_bias=None)
-    different = [WEIGHTS, moved, wide, tall, BIASED, some, THETA, None]
-    assert [(a == b) is True for a in different[:-2] for b in different] == [i == j for i in range(6) for j in range(8)]
+    different = [WEIGHTS, moved, wide, tall, BIASED, some, ANOTHER, THETA, None]
+    assert [(a == b) is True for a in different[:-2] for b in different] == [i == j for i in range(7) for j in range(9)]
+    assert hash(ANOTHER) != hash(WEIGHTS)
     assert -0.0 * wide.w2[0, 0] == 0.0
     negative = wide.map(np.negative)
     assert (negative == wide, hash(negative) == hash(wide)) == (True, True)
+
+
+def test_the_activation_stays_with_the_weights():
+    moved = (
+        ANOTHER.map(np.negative),
+        ANOTHER.from_vector(THETA),
+        nll_and_gradient(X, ANOTHER)[1],
+        drawn(activation=TANH),
+    )
+    others = (
+        copy.deepcopy(ANOTHER),
+        pickle.loads(pickle.dumps(ANOTHER)),
+        *algorithm_1(Problem.of(X, activation=TANH), ANOTHER, QUICK)[:1],
+    )
+    assert {weights.activation for weights in (*moved, *others)} == {TANH}
+    assert objective(weights=ANOTHER)[1].activation == TANH
+    assert Activation("tanh", -1) == TANH != Activation("tanh", -0.5)
 
 
 def test_the_vector_has_the_order_of_its_page():

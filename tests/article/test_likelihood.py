@@ -5,8 +5,9 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
-from helpers import random_weights
+from helpers import of_both_activations, random_weights
 from scipy.optimize import check_grad
+from scipy.special import expit
 from support.article import activation, bend_of, slope_of, weighed_slope_of
 
 from icdh.acyclicity import acyclicity
@@ -37,11 +38,12 @@ AWKWARD = {
 }
 
 
+@of_both_activations
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("point", AWKWARD)
-def test_gradient_at_random_and_awkward_points(bias, point):
+def test_gradient_at_random_and_awkward_points(bias, point, activation):
     rng = np.random.default_rng(1)
-    weights = AWKWARD[point](random_weights(rng, bias=bias))
+    weights = AWKWARD[point](random_weights(rng, bias=bias, activation=activation))
     X = rng.normal(size=(7, 4))
     assert_gradient_is_exact(X, weights)
     assert (np.abs(weights.w1.reshape(-1, 4) @ X.T).max() > 700) == (point == "saturated")
@@ -51,28 +53,42 @@ def test_gradient_at_random_and_awkward_points(bias, point):
     ("m", "n", "m1", "unit"),
     [(1, 3, 2, 1), (5, 1, 3, 1), (6, 3, 1, 1), (1, 1, 1, 1), (40, 2, 10, 1), (8, 4, 3, 1e-6), (8, 4, 3, 1e6)],
 )
+@of_both_activations
 @pytest.mark.parametrize("bias", [False, True])
-def test_gradient_at_the_smallest_shapes_and_with_columns_in_tiny_and_huge_units(m, n, m1, unit, bias):
+def test_gradient_at_the_smallest_shapes_and_with_columns_in_tiny_and_huge_units(m, n, m1, unit, bias, activation):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(m, n)) * np.where(np.arange(n) % 2, 1.0, unit)
-    assert_gradient_is_exact(X, random_weights(rng, n, m1, bias))
+    assert_gradient_is_exact(X, random_weights(rng, n, m1, bias, activation))
 
 
-def test_what_is_known_of_the_activation():
-    """Its slope and its bend are derivatives; and it is above zero, as scales take it that start alive everywhere."""
+@pytest.mark.parametrize("low", [0.0, -1.0, -0.3])
+def test_what_is_known_of_the_activation(low):
+    """Its slope and its bend are derivatives, and it lies between ``low`` and one."""
     z, step = np.linspace(-6.0, 6.0, 25), 1e-4
-    s, ahead, behind = (activation(z + k * step) for k in (0, 1, -1))
-    slope = np.array([slope_of(each) for each in s])
+    s, ahead, behind = (activation(z + k * step, low) for k in (0, 1, -1))
+    slope = np.array([slope_of(each, low) for each in s])
     np.testing.assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-6)
-    np.testing.assert_allclose([weighed_slope_of(each, 3.0 * each) for each in s], 3.0 * slope, rtol=1e-12)
-    np.testing.assert_allclose([bend_of(each) for each in s] * slope, (ahead - 2 * s + behind) / step**2, atol=1e-6)
-    assert s.min() > 0.0
+    np.testing.assert_allclose([weighed_slope_of(each, 3.0, low) for each in s], 3.0 * slope, rtol=1e-12)
+    bend = [bend_of(each, low) for each in s] * slope
+    np.testing.assert_allclose(bend, (ahead - 2 * s + behind) / step**2, atol=1e-6)
+    assert low < s.min() < low + 0.01 < 0.99 < s.max() < 1.0
 
 
+@of_both_activations
+def test_activations_are_what_they_are_called(activation):
+    z = np.append(np.linspace(-40.0, 40.0, 161), [-800.0, 800.0])
+    w1 = np.zeros((2, 1, 2))
+    w1[1, 0, 0] = 1.0
+    network = Weights(w1, np.ones((2, 1)), np.zeros((2, 1)), np.zeros(2), activation=activation)
+    expected = {"sigmoid": expit, "tanh": np.tanh}[activation.name](z)
+    np.testing.assert_allclose(forward(np.column_stack([z, z]), network)[0][:, 1], expected, rtol=1e-14, atol=1e-15)
+
+
+@of_both_activations
 @pytest.mark.parametrize("bias", [False, True])
-def test_forward_equals_the_naive_loops(bias):
+def test_forward_equals_the_naive_loops(bias, activation):
     rng = np.random.default_rng(4)
-    X, weights = rng.normal(size=(30, 5)) * 3, random_weights(rng, 5, 4, bias)
+    X, weights = rng.normal(size=(30, 5)) * 3, random_weights(rng, 5, 4, bias, activation)
     for fast, slow in zip(forward(X, weights), naive.forward(X, weights), strict=True):
         np.testing.assert_allclose(fast, slow, rtol=1e-12, atol=1e-12)
 
@@ -154,10 +170,12 @@ def test_a_conditional_depends_on_inputs_of_any_sign_and_adjacency_is_the_norm_o
         np.testing.assert_allclose(ours, theirs[:, 1], rtol=1e-13)
 
 
+@of_both_activations
 @pytest.mark.parametrize("bias", [False, True])
-def test_an_input_that_is_held_gives_the_network_at_that_value(bias):
+def test_an_input_that_is_held_gives_the_network_at_that_value(bias, activation):
     rng = np.random.default_rng(9)
-    X, weights, centre = rng.normal(size=(9, 4)), random_weights(rng, bias=bias), rng.normal(size=4)
+    weights = random_weights(rng, bias=bias, activation=activation)
+    X, centre = rng.normal(size=(9, 4)), rng.normal(size=4)
     held = NetworkConditional.of(weights, 1).with_each_input_held(X.T, centre, np.ones(4, dtype=bool))
     for i, *outputs in held:
         there = X.copy()

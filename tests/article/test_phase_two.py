@@ -4,7 +4,7 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
-from helpers import hetero_chain, problem_of, random_weights, recorded
+from helpers import hetero_chain, of_both_activations, problem_of, random_weights, recorded
 from scipy.optimize import minimize
 from support.article import (
     FAST_ALONE,
@@ -28,17 +28,19 @@ from support.utils import Clock
 import icdh.acyclicity
 from icdh.acyclicity import acyclicity
 from icdh.graphs import is_dag
-from icdh.network import Weights, initial_weights
+from icdh.network import SIGMOID, TANH, Weights, initial_weights
 from icdh.two_phase import Limits, algorithm_3
 
 
 def network_objective(X, weights, l1=0.01, l2=0.01, scale=1.0, **rules):
-    problem = problem_of(X.T, l1=l1, l2=l2, bias=weights.hidden_bias is not None, **rules)
+    of_weights = {"bias": weights.hidden_bias is not None, "activation": weights.activation}
+    problem = problem_of(X.T, l1=l1, l2=l2, **of_weights, **rules)
     return NetworkObjective.of(problem, scale * np.ones(X.T.shape) if np.isscalar(scale) else scale.T)
 
 
 def fit_means(X, weights, *arguments, l1=0.01, l2=0.01, scale=1.0, forbidden=None):
-    problem = problem_of(X.T, forbidden, l1=l1, l2=l2, bias=weights.hidden_bias is not None)
+    of_weights = {"bias": weights.hidden_bias is not None, "activation": weights.activation}
+    problem = problem_of(X.T, forbidden, l1=l1, l2=l2, **of_weights)
     return procedure.fit_means(problem, np.full(X.T.shape, scale), weights, 1e16, *arguments)
 
 
@@ -54,9 +56,9 @@ def slow_objective(X, network, l1=0.01, l2=0.01):
 UPPER = np.tril(np.ones((3, 3), dtype=bool))  # what is forbidden where causes stand before effects
 
 
-def problem_and_weights(rng, m=8, n=4, m1=3, bias=True):
+def problem_and_weights(rng, m=8, n=4, m1=3, bias=True, activation=SIGMOID):
     X, scale = rng.normal(size=(m, n)) * 2, rng.uniform(0.5, 2.0, size=(m, n))
-    weights = random_weights(rng, n, m1, bias)
+    weights = random_weights(rng, n, m1, bias, activation)
     return X, scale, weights, network_objective(X, weights, 0.03, 0.05, scale)
 
 
@@ -81,27 +83,30 @@ def assert_objective_is_exact(X, scale, weights, problem, rho, alpha):
         np.testing.assert_allclose(expected[name], 0.0, atol=1e-8 * max(1.0, abs(value)))
 
 
+@of_both_activations
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize(("shape", "rho", "alpha"), [
     ((8, 4, 3), 0.0, 0.0), ((8, 4, 3), 1.0, 0.5), ((8, 4, 3), 1e4, 3.0),
     ((1, 3, 2), 1.0, 0.5), ((3, 2, 1), 1.0, 0.5), ((1, 2, 1), 1.0, 0.5), ((30, 6, 4), 1.0, 0.5),
 ])  # fmt: skip
-def test_gradient_with_and_without_the_penalty_at_small_shapes(shape, rho, alpha, bias):
-    X, scale, weights, problem = problem_and_weights(np.random.default_rng(1), *shape, bias)
+def test_gradient_with_and_without_the_penalty_at_small_shapes(shape, rho, alpha, bias, activation):
+    X, scale, weights, problem = problem_and_weights(np.random.default_rng(1), *shape, bias, activation)
     assert_objective_is_exact(X, scale, weights, problem, rho, alpha)
 
 
-def test_gradient_where_units_are_saturated():
-    X, _, weights, problem = problem_and_weights(np.random.default_rng(3))
+@of_both_activations
+def test_gradient_where_units_are_saturated(activation):
+    X, _, weights, problem = problem_and_weights(np.random.default_rng(3), activation=activation)
     weights = dataclasses.replace(weights, w1=weights.w1 * 2000.0)
     assert np.abs(weights.w1.reshape(-1, 4) @ X.T).max() > 700
     value, by_w = problem.with_multipliers(1.0, 0.0).smooth(problem.input_weights(weights))
     assert np.isfinite([value, *by_w.flat]).all()
 
 
+@of_both_activations
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
-def test_gradient_with_columns_in_tiny_and_huge_units(unit):
-    X, scale, weights, _ = problem_and_weights(np.random.default_rng(4))
+def test_gradient_with_columns_in_tiny_and_huge_units(unit, activation):
+    X, scale, weights, _ = problem_and_weights(np.random.default_rng(4), activation=activation)
     columns = np.array([unit, 1.0, unit, 1.0])
     X, scale, weights = X * columns, scale * columns, dataclasses.replace(weights, w1=weights.w1 / columns)
     problem = network_objective(X, weights, 0.03, 0.05, scale)
@@ -115,10 +120,11 @@ def test_gradient_with_columns_in_tiny_and_huge_units(unit):
     np.testing.assert_allclose(problem.smooth(w)[1], expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
 
 
-def test_the_split_vector_is_the_augmented_lagrangian():
+@of_both_activations
+def test_the_split_vector_is_the_augmented_lagrangian(activation):
     """The flat function that L-BFGS-B sees, l1 term and units included, against differences."""
     rng = np.random.default_rng(5)
-    _, _, weights, problem = problem_and_weights(rng)
+    _, _, weights, problem = problem_and_weights(rng, activation=activation)
     problem, w = problem.without(np.arange(problem.effects.size) % 2 == 1, problem.input_weights(weights))
     split = SplitVector(problem.with_multipliers(2.0, 0.3))
     theta = split.vector(w)
@@ -149,9 +155,10 @@ def fit(X, weights=None, **options):
     return fit_means(X, weights or initial_weights(X, 5, False, np.random.default_rng(0)), **options)
 
 
-def test_the_result_is_acyclic_its_objective_is_that_of_its_weights_and_those_of_scales_stay():
+@of_both_activations
+def test_the_result_is_acyclic_its_objective_is_that_of_its_weights_and_those_of_scales_stay(activation):
     rng = np.random.default_rng(7)
-    X, weights = hetero_chain(rng), random_weights(rng, 3, 5, bias=False)
+    X, weights = hetero_chain(rng), random_weights(rng, 3, 5, bias=False, activation=activation)
     step = fit(X, weights)
     assert acyclicity(step.weights.adjacency())[0] <= 1e-8
     assert step.objective == pytest.approx(slow_objective(X, step.weights), rel=1e-9)
@@ -305,11 +312,12 @@ def test_many_weights_are_minimised_as_well_as_few_and_few_to_the_end_whatever_t
     assert minimum(whole, [], 1e-1) == pytest.approx(minimum(whole, [], 1e-9), rel=1e-6)
 
 
+@of_both_activations
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("m", [7, 97, 513, 1100])  # the last three: within a block of observations, beyond two and four
-def test_the_newton_model_of_a_node_holds_its_second_derivatives(m, bias):
+def test_the_newton_model_of_a_node_holds_its_second_derivatives(m, bias, activation):
     """Hessian by w2 and moving weights, residual curvature included, against differences of slow complex steps."""
-    X, scale, weights, problem = problem_and_weights(np.random.default_rng(16), m=m, n=3, m1=2, bias=bias)
+    X, scale, weights, problem = problem_and_weights(np.random.default_rng(16), m, 3, 2, bias, activation)
     required = np.zeros((3, 3), dtype=bool)
     required[0, 1] = True  # an edge without a lasso
     problem = network_objective(X, weights, 0.0, 0.05, scale, required=required)
@@ -322,7 +330,8 @@ def test_the_newton_model_of_a_node_holds_its_second_derivatives(m, bias):
     def half_squares(theta):
         """Mean over observations of the squares of node 1, plus ridge, by (w2, w) with complex entries."""
         out, hidden = theta[: 2 + bias], theta[2 + bias :].reshape(w.shape)
-        s = 1.0 / (1.0 + np.exp(-(family.features[family.inputs].T @ hidden)))
+        z = family.features[family.inputs].T @ hidden
+        s = np.tanh(z) if activation is TANH else 1.0 / (1.0 + np.exp(-z))
         mean = s @ out[:2] + (out[2] if bias else 0.0)
         squares = np.sum(((X[:, n] - mean) / scale[:, n]) ** 2) / (2.0 * m)
         return squares + 0.5 * family.output_ridge * np.sum(out[:2] ** 2) + 0.025 * np.sum(is_edge[:, None] * hidden**2)
@@ -340,17 +349,18 @@ def test_the_newton_model_of_a_node_holds_its_second_derivatives(m, bias):
     np.testing.assert_allclose(hessian, curvature, rtol=1e-5, atol=1e-6)
 
 
+@of_both_activations
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("at_zero", [False, True])
-def test_newton_ends_where_no_derivative_exceeds_the_lasso(seed, bias, at_zero):
+def test_newton_ends_where_no_derivative_exceeds_the_lasso(seed, bias, at_zero, activation):
     """The optimality conditions of the lasso, and an objective that L-BFGS-B cannot lower from there.
 
     Also from weights of which one edge is left: the others are drawn from zero.
     """
     rng = np.random.default_rng(seed)
     X = hetero_chain(rng, 700)
-    weights = initial_weights(X, 4, bias, rng)
+    weights = initial_weights(X, 4, bias, rng, activation)
     problem = network_objective(X, weights, 0.02, scale=rng.uniform(0.5, 2.0, size=X.shape))
     family, start = list(problem.by_child(problem.input_weights(weights)))[2]
     if at_zero:

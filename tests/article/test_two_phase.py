@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from helpers import fit_two_phase as fit_features
-from helpers import hetero_chain, random_weights
+from helpers import hetero_chain, problem_of, random_weights
 from support.article import FAST, FAST_ALONE, FAST_AND_WIDE, MeanStep, procedure, schedule_for
 from support.utils import _bundled_openblas, single_blas_thread
 
@@ -171,7 +171,7 @@ def test_of_a_wide_table_a_round_within_the_noise_is_the_last(monkeypatch, obser
 def test_few_rows_decide_the_graph_of_a_long_table(table, monkeypatch):
     """The network and its record are those of all rows; no edge comes in once the few rows are left."""
     monkeypatch.setattr(procedure, "FEW_OBSERVATIONS", 100)
-    start = procedure.draw_initial_weights(table.T, 4, False, np.random.default_rng(1))
+    start = procedure.draw_initial_weights(problem_of(table.T), 4, np.random.default_rng(1))
     long = fit_two_phase(table, initial=start)
     few = fit_two_phase(table[::4], initial=start)
     count = len(few.history)

@@ -3,26 +3,27 @@
 import naive
 import numpy as np
 import pytest
-from helpers import hetero_chain, problem_of, random_weights
+from helpers import hetero_chain, of_both_activations, problem_of, random_weights
 from support.article import FamilyFitter, FamilyObjective, fit_scales
 from support.estimators import strength_of_inputs
 
 from icdh import ICDH
-from icdh.network import NetworkConditional
+from icdh.network import SIGMOID, NetworkConditional
 
 M = 90
 COUNTS = np.random.default_rng(1).integers(1, 4, size=M)
 
 
-def both(bias=True, rows=False):
+def both(bias=True, rows=False, activation=SIGMOID):
     """The problem of a table whose observations have weights, and that of the repeated ones; and a network."""
     rng = np.random.default_rng(0)
     values = hetero_chain(rng, M).T
     mask = rng.random(values.shape) < 0.8 if rows else None
-    weighted = problem_of(values, bias=bias, rows=mask, weights=COUNTS.astype(float))
+    how = {"bias": bias, "activation": activation}
+    weighted = problem_of(values, rows=mask, weights=COUNTS.astype(float), **how)
     repeated = np.repeat(values, COUNTS, axis=1)
-    slow = problem_of(repeated, bias=bias, rows=None if mask is None else np.repeat(mask, COUNTS, axis=1))
-    return weighted, slow, random_weights(rng, 3, 4, bias)
+    slow = problem_of(repeated, rows=None if mask is None else np.repeat(mask, COUNTS, axis=1), **how)
+    return weighted, slow, random_weights(rng, 3, 4, bias, activation)
 
 
 @pytest.mark.parametrize("rows", [False, True])
@@ -38,9 +39,10 @@ def test_the_means_have_the_objective_of_repeated_observations(rows):
     np.testing.assert_allclose(found.w2, expected.w2, rtol=1e-9)
 
 
+@of_both_activations
 @pytest.mark.parametrize("rows", [False, True])
-def test_the_scales_are_those_of_repeated_observations(rows):
-    weighted, slow, network = both(rows=rows)
+def test_the_scales_are_those_of_repeated_observations(rows, activation):
+    weighted, slow, network = both(rows=rows, activation=activation)
     found, expected = fit_scales(weighted, network), fit_scales(slow, network)
     np.testing.assert_allclose(found.w3, expected.w3, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(found.w3_bias, expected.w3_bias, rtol=1e-6)

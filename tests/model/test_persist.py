@@ -26,6 +26,7 @@ TABLE = pd.DataFrame(np.column_stack([X, np.full(120, 7.0)]), columns=NAMES)
 FITS = {
     "network": ICDH(scaling="standardize", max_rounds=2),
     "biased network": ICDH(scaling="center", bias=True, max_rounds=2, hidden_units=3),
+    "network of tanh": ICDH(scaling="center", bias=True, activation="tanh", max_rounds=2, hidden_units=3),
     "search": HNMSearch(noise_distribution="gaussian", n_restarts=1),
     "free noise": HNMSearch(noise_distribution="free", n_restarts=1),
 }
@@ -113,6 +114,26 @@ def test_files_of_the_version_before_are_read(tmp_path):
         assert model.score(rows) == pytest.approx(-2.9773468713)
 
 
+def test_networks_of_versions_before_have_the_sigmoid_and_all_others_say_what_they_have(tmp_path):
+    """Those of the article had no other."""
+    path, other = tmp_path / "m.icdh", tmp_path / "other.icdh"
+    with pytest.warns():
+        fit = FITS["network"].fit(TABLE)
+    fit.save(path)
+
+    def silent(version):
+        def changed(content):
+            for part in content["conditionals"]:
+                part["predictor"].pop("activation", None)
+            return content | {"version": version}
+
+        return rewritten(other, path, changed)
+
+    pd.testing.assert_frame_equal(icdh.load(silent(5)).predict(TABLE), fit.predict(TABLE), check_exact=True)
+    with pytest.raises(ValueError, match="the file is damaged"):
+        icdh.load(silent(6))
+
+
 def test_laws_of_one_name_are_refused(small, tmp_path, monkeypatch):
     monkeypatch.setattr(NormalLaw, "name", "labels")
     with pytest.raises(TypeError, match="two laws share a name"):
@@ -181,7 +202,7 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
 
 @cases(
     ("change", "message"),
-    (lambda c: c | {"version": 1}, "version 1 of the format, not 4 or 5; use another icdh"),
+    (lambda c: c | {"version": 1}, "version 1 of the format, not 4 to 6; use another icdh"),
     (lambda c: c | {"format": "other"}, "not that of a model"),
     (within("columns", lambda c, own: own | {"names": ["x0"]}), "shape"),
     (within("columns", lambda c, own: own | {"names": ["x0", "x0"]}), "names do not name variables"),

@@ -40,7 +40,7 @@ SHELL = (
 STOREYS = CORE + SHELL
 # Inside a room, from the ground up: what stands left of < may not import what stands right of it.
 ROOMS = {
-    "two_phase": "rounds _kernels < objective < solvers < as_printed dag < scales < family procedure",
+    "two_phase": "rounds _kernels < objective < solvers < dag scales < as_printed family < procedure",
     "_utils": (
         "arrays < weighted < atomic cells clock damping labels parallel result shell"
         " < checks compilation density entropy negative_binomial < jit"

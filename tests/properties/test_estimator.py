@@ -45,6 +45,26 @@ def test_the_chain_is_found(fitted):
     assert fitted.converged_
 
 
+@pytest.mark.parametrize("how", [{}, {"schedule": "paper", "tol": 0.1, "hidden_units": 5}])
+def test_with_another_activation_it_finds_the_chain_and_all_answers_are_of_that_network(chain, how):
+    model = ICDH(scaling="standardize", activation="tanh", bias=True, **how).fit(chain)
+    assert (model.causal_order_, model.converged_) == ([0, 1, 2], True)
+    edges = {(edge.cause, edge.effect) for edge in model.edge_list()}
+    assert edges - {("a", "c")} == {("a", "b"), ("b", "c")}
+    assert how or len(edges) == 2  # the two phases alone leave a weak edge more
+    x, outputs = scaled(model, chain), []
+    for network in (part.predictor for part in model.model_.conditionals):
+        s = np.tanh(x[:, network.inputs] @ network.hidden[:-1] + network.hidden[-1])
+        outputs.append((s @ network.w2 + network.intercept, np.maximum(s @ network.w3, 0.0) + network.floor))
+    mean, scale = np.transpose(outputs, (1, 2, 0))
+    np.testing.assert_allclose(model.predict(chain), model.offset_ + model.scale_ * mean, rtol=1e-9)
+    np.testing.assert_allclose(model.predict_scale(chain), model.scale_ * scale, rtol=1e-9)
+    assert model.nll_ == pytest.approx(-stats.norm.logpdf(x, mean, scale).sum(axis=1).mean(), rel=1e-12)
+    do = {"a": 1.0, "b": -1.0}
+    drawn, expected = model.sample(20_000, 0, do=do), model.predict(model.sample(2, 0, do=do))
+    assert np.asarray(drawn)[:, 2].mean() == pytest.approx(np.asarray(expected)[0, 2], abs=0.05)
+
+
 def test_network_graph_likelihood_and_history_belong_together(chain):
     fitted = two_phases().fit(chain)
     np.testing.assert_array_equal(fitted.weights_, fitted.network_.adjacency())

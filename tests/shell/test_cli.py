@@ -76,6 +76,7 @@ OF_BOTH |= {"max_seconds": 60.0}
 OF_ICDH = (
     OF_BOTH
     | {"l1": 0.5, "l2": 0.25, "schedule": "paper", "noise": "unequal", "bias": True, "scaling": "center"}
+    | {"activation": "tanh"}
     | {"threshold": 0.7, "edge_penalty": 12.5, "max_rounds": 4, "tol": 0.125, "h_tol": 1e-5, "rho_max": 1e9}
     | {"missing": "impute"}
 )
