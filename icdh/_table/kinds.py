@@ -125,8 +125,8 @@ class Kind:
 
     name: str
     guess: Callable[[Observed], bool]
-    refused: Callable[[Floats], Floats]
-    repeats: bool
+    refused: Callable[[Floats], Floats] = _none
+    repeats: bool = False
     varies: bool = True
     is_number: bool = False
     has_levels: bool = False
@@ -151,21 +151,11 @@ TOO_MANY = f", more than {MOST_LABELS}; "
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("constant", _is_constant, _none, repeats=False, varies=False),
-        Kind(
-            "binary",
-            _is_binary,
-            _none,
-            repeats=True,
-            has_levels=True,
-            takes_labels=True,
-            most_values=2,
-            reading="yes/no",
-        ),
+        Kind("constant", _is_constant, varies=False),
+        Kind("binary", _is_binary, repeats=True, has_levels=True, takes_labels=True, most_values=2, reading="yes/no"),
         Kind(
             "ordinal",
             _is_ordinal,
-            _none,
             repeats=True,
             has_levels=True,
             most_values=MOST_LABELS,
@@ -175,7 +165,6 @@ KINDS = {
         Kind(
             "categorical",
             _is_categorical,
-            _none,
             repeats=True,
             has_labels=True,
             takes_labels=True,
@@ -193,8 +182,8 @@ KINDS = {
             rival="gridded",
         ),
         # Recorded on a grid, so that values repeat.
-        Kind("gridded", _is_gridded, _none, repeats=True, is_number=True, exact="continuous"),
-        Kind("continuous", lambda column: True, _none, repeats=False, is_number=True),
+        Kind("gridded", _is_gridded, repeats=True, is_number=True, exact="continuous"),
+        Kind("continuous", lambda column: True, is_number=True),
     )
 }
 DECLARABLE = ("continuous", "gridded", "count", "ordinal", "binary", "categorical")
