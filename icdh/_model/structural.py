@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,22 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUM_ROUNDING = 1e-9  # by which a sum of weights may exceed one
-
-
-class FittedEdge(NamedTuple):
-    """An edge of a fitted model.
-
-    Attributes
-    ----------
-    cause, effect : str or int
-        The names of the variables.
-    strength : float
-        In nats if `icdh.HNMSearch` learned it, and a weight of the network of `icdh.ICDH`.
-    """
-
-    cause: Hashable
-    effect: Hashable
-    strength: float
 
 
 @dataclass(frozen=True)
@@ -309,13 +293,13 @@ class StructuralModel(CausalModel):
     average_effect = interventional.average_effect
     effects = interventional.effects
 
-    def edge_list(self) -> list[FittedEdge]:
+    def edge_list(self) -> list[graphs.Edge]:
         """Return the edges, strongest first, as tuples of names and numbers.
 
+        Strengths are in nats if `icdh.HNMSearch` learned the model, and weights of the network of `icdh.ICDH`.
         ``pandas.DataFrame(model.edge_list())`` makes a table of them.
         """
-        edges = graphs.strongest_first(self.adjacency)
-        return [FittedEdge(self.names[i], self.names[j], float(self.adjacency[i, j])) for i, j in edges]
+        return graphs.edge_list(self.adjacency, self.names)
 
     def to_networkx(self) -> "networkx.DiGraph":
         """Return the DAG as a networkx.DiGraph whose edges carry ``weight``; needs the extra ``[graph]``."""
