@@ -74,9 +74,12 @@ def _of_pandas(series: Foreign) -> Cells:
 
 def as_array(X: Foreign) -> Cells:
     """Return an array, or one column of any library, as an array. Masked cells become NaN, or None beside text."""
-    if isinstance(X, np.ma.MaskedArray):
-        return _without_mask(X)
-    return np.asarray(X)
+    if not isinstance(X, np.ma.MaskedArray) or not X.mask.any():
+        return np.asarray(X)
+    kind = X.dtype.kind
+    filled: np.ndarray = X.data.astype(X.dtype if kind in "fc" else float if kind in "biu" else object)
+    filled[np.ma.getmaskarray(X)] = None if filled.dtype == object else np.nan
+    return filled
 
 
 def without_column(X: Foreign, label: Hashable, argument: str = "groups") -> tuple[Foreign, list[Hashable]]:
@@ -114,16 +117,6 @@ def without_column(X: Foreign, label: Hashable, argument: str = "groups") -> tup
 def _without_dictionary(column: Foreign) -> Foreign:
     """Return a pyarrow dictionary column as text: converted directly, its nulls would become the last text."""
     return column.cast(column.type.value_type) if str(column.type).startswith("dictionary") else column
-
-
-def _without_mask(X: Foreign) -> Cells:
-    gaps = np.ma.getmaskarray(X)
-    if not gaps.any():
-        return np.asarray(X)
-    kind = X.dtype.kind
-    filled: np.ndarray = X.data.astype(X.dtype if kind in "fc" else float if kind in "biu" else object)
-    filled[gaps] = None if filled.dtype == object else np.nan
-    return filled
 
 
 def frame_of(
