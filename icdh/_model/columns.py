@@ -7,7 +7,7 @@ import numpy as np
 
 from icdh._node_model.law import SAME
 from icdh._table.categories import Categories
-from icdh._table.frames import frame_of, index_of
+from icdh._table.frames import frame_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 from icdh._table.ties import Grid, nearest
 from icdh._utils.arrays import Floats, Foreign, Observations, TableLike
@@ -205,7 +205,7 @@ class ModelColumns:
                 name: labels[n] if n in labels else values[n] for n, name in enumerate(self.names)
             }
             ordered = {self.names[n]: self.categories[n] for n in labels if self.categories[n].ordered}
-            return frame_of(self.frame, columns, index_of(X), ordered)
+            return frame_of(self.frame, columns, X, ordered)
         table = np.ascontiguousarray(values.T)
         if any(self.categories[n].of_text for n in labels):
             table = table.astype(object)

@@ -12,7 +12,7 @@ from icdh import graphs
 from icdh._model import effects as interventional
 from icdh._model import export
 from icdh._model.causal import CausalModel
-from icdh._table.frames import frame_of, index_of
+from icdh._table.frames import frame_of
 from icdh._table.weights import checked_weights
 from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState, TableLike
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
@@ -160,7 +160,7 @@ class StructuralModel(CausalModel):
         known, levels = self.columns.categories.get(node), self.columns.levels.get(node, np.arange(len(probabilities)))
         labels = (levels if known is None else known.decoded(levels)).tolist()
         columns = labels if self.columns.frame == "pandas" else map(str, labels)
-        return frame_of(self.columns.frame, dict(zip(columns, probabilities, strict=True)), index_of(X))
+        return frame_of(self.columns.frame, dict(zip(columns, probabilities, strict=True)), X)
 
     def score(self, X: TableLike, y: None = None, *, sample_weight: ArrayLike | None = None) -> float:
         """Return the log-likelihood: mean over observations, sum over variables.

@@ -122,7 +122,7 @@ def _without_dictionary(column: Foreign) -> Foreign:
 def frame_of(
     library: str,
     columns: Mapping[Hashable, np.ndarray],
-    index: Foreign = None,
+    like: Foreign = None,
     ordered: Mapping[Hashable, Categories] | None = None,
 ) -> Foreign:
     """Return columns as a table of a library.
@@ -133,8 +133,8 @@ def frame_of(
         The library.
     columns : mapping from labels to arrays, each of shape (M,)
         The columns.
-    index : pandas.Index, optional
-        The labels of the rows of a pandas frame.
+    like : DataFrame or array_like, optional
+        The table whose labels of rows a pandas frame gets, if it has any.
     ordered : mapping from labels to Categories, optional
         The columns of labels with an order.
 
@@ -149,7 +149,7 @@ def frame_of(
             pandas.Categorical(column, ordered[label].labels, ordered=True) if label in ordered else column
             for label, column in columns.items()
         ]
-        frame = pandas.DataFrame(dict(enumerate(parts)), index=index)
+        frame = pandas.DataFrame(dict(enumerate(parts)), index=like.index if hasattr(like, "iloc") else None)
         frame.columns = _stored(pandas.Index, list(columns))
         return frame
     try:
@@ -158,11 +158,6 @@ def frame_of(
         raise MissingExtraError(f"this model was learned from a table of {library}, which is not installed") from error
     build = module.DataFrame if library == "polars" else module.table
     return build({label: column.tolist() if column.dtype == object else column for label, column in columns.items()})
-
-
-def index_of(X: Foreign) -> Foreign:
-    """Return the labels of the rows of a pandas frame, None of any other table."""
-    return X.index if hasattr(X, "iloc") else None
 
 
 def _stored(kind: Callable[..., Foreign], values: list[Hashable]) -> Foreign:
