@@ -440,7 +440,7 @@ class ModelCheck(Result):
 
     def records(self) -> list[dict[str, object]]:
         """Return a dict of every edge."""
-        return [_as_dict(edge) for edge in self.edges]
+        return [{**asdict(edge), "close": edge.close} for edge in self.edges]
 
     def to_dict(self) -> dict[str, object]:
         """Return all of it as what JSON can hold: dicts, lists, text, numbers, None."""
@@ -456,7 +456,3 @@ class ModelCheck(Result):
             "track_record": self.track_record,
             "blind_spots": BLIND_SPOTS,
         }
-
-
-def _as_dict(edge: EdgeCheck) -> dict[str, object]:
-    return {**asdict(edge), "close": edge.close}
