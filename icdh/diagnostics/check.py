@@ -120,7 +120,7 @@ def check(
     places = np.random.default_rng(int(rng.integers(2**31)))  # not the stream that a user may have simulated X by
     residuals = residuals_of(fitted, checked, counts, places)
     tests = node_tests(residuals, graph, checked)
-    nodes = [_node(names, node, tests[node], residuals.of[node], graph[:, node]) for node in sorted(tests)]
+    nodes = [_node(names, node, tests[node], residuals[node], graph[:, node]) for node in sorted(tests)]
     if isinstance(model, HNMSearch):
         fitted = with_losses(fitted, model)
     edges, unit = sorted(edge_records(fitted, settled), key=lambda edge: edge.doubt), weight_unit(fitted)

@@ -41,7 +41,7 @@ from icdh._table.table import Table
 from icdh._table.transforms import normal_scores
 from icdh._utils.arrays import Floats
 from icdh.diagnostics._kernels import sum_of_products_of_distances
-from icdh.diagnostics.residuals import Residuals
+from icdh.diagnostics.residuals import Residual
 from icdh.diagnostics.result import LEAST_SEEN
 
 
@@ -164,13 +164,13 @@ class NodeTest(NamedTuple):
     p_value: float
 
 
-def node_tests(residuals: Residuals, adjacency: Floats, table: Table) -> dict[int, NodeTest]:
+def node_tests(residuals: dict[int, Residual], adjacency: Floats, table: Table) -> dict[int, NodeTest]:
     """Test the residual of every variable that varies.
 
     Parameters
     ----------
-    residuals : Residuals
-        The residuals.
+    residuals : dict of int to Residual
+        As of `residuals_of`.
     adjacency : ndarray, shape (N, N)
         The graph.
     table : Table
@@ -181,7 +181,7 @@ def node_tests(residuals: Residuals, adjacency: Floats, table: Table) -> dict[in
 
     def distances(variable: int, node: int) -> Distances:
         """Return those of a variable at the observations that count for another one, each computed once."""
-        rows = residuals.rows[node]
+        rows = residuals[node].rows
         key = variable, rows.tobytes()
         if key not in known:
             values, of_labels = table.values[variable][rows], variable in table.unordered
@@ -190,11 +190,11 @@ def node_tests(residuals: Residuals, adjacency: Floats, table: Table) -> dict[in
 
     def groups(node: int) -> tuple[Dependence, Dependence, Dependence]:
         """Return how a residual depends on causes, on the mean that they predict, and on others."""
-        residual, is_cause = residuals.of[node], adjacency[:, node] != 0
+        residual, is_cause = residuals[node], adjacency[:, node] != 0
         if residual.values.size < 4 or residual.seen.mean() < LEAST_SEEN:
             return Dependence(None, 1.0), Dependence(None, 1.0), Dependence(None, 1.0)
         noise = Distances.of(normal_scores(residual.values))
-        others = [other for other in residuals.of if other != node and not reached[node, other]]
+        others = [other for other in residuals if other != node and not reached[node, other]]
         causes = [_dependence(other, distances(other, node), noise) for other in others if is_cause[other]]
         rest = [_dependence(other, distances(other, node), noise) for other in others if not is_cause[other]]
         mean = []
@@ -202,7 +202,7 @@ def node_tests(residuals: Residuals, adjacency: Floats, table: Table) -> dict[in
             mean = [_dependence(node, Distances.of(normal_scores(residual.mean)), noise)]
         return _strongest(causes), _strongest(mean), _strongest(rest)
 
-    tests = {node: groups(node) for node in residuals.of}
+    tests = {node: groups(node) for node in residuals}
     known_of = ([group for group in test if group.variable is not None] for test in tests.values())
     corrected = holm(np.array([_strongest(groups).p_value for groups in known_of]))
     return {node: NodeTest(*test, float(p)) for (node, test), p in zip(tests.items(), corrected, strict=True)}

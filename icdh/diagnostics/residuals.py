@@ -41,6 +41,8 @@ class Residual(NamedTuple):
     ----------
     values : ndarray, shape (n,)
         At the observations that count for the variable and have noise enough to be seen.
+    rows : ndarray of bool, shape (M,)
+        Which of all observations these are.
     seen : ndarray of bool
         Which of those that count for the variable these are.
     mean : ndarray, shape (n,), or None
@@ -52,29 +54,15 @@ class Residual(NamedTuple):
     """
 
     values: Floats
+    rows: Mask
     seen: Mask
     mean: Floats | None
     noise: str
     misfit: float = 0.0
 
 
-class Residuals(NamedTuple):
-    """The residuals of all variables that vary.
-
-    Attributes
-    ----------
-    of : dict of int to Residual
-        By the variable's place in the table.
-    rows : dict of int to ndarray of bool, shape (M,)
-        The observations that the residual of each is of.
-    """
-
-    of: dict[int, Residual]
-    rows: dict[int, Mask]
-
-
-def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.random.Generator) -> Residuals:
-    """Return the residuals of a model.
+def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.random.Generator) -> dict[int, Residual]:
+    """Return the residuals of all variables of a model that vary, by their places in the table.
 
     Parameters
     ----------
@@ -87,7 +75,7 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
     rng : Generator
         Draws places in cells and between probabilities.
     """
-    scaled, of, rows = model.scaled(table), {}, {}
+    scaled, residuals = model.scaled(table), {}
     for node in np.flatnonzero(table.varying).tolist():
         counted = counts[node] & (np.count_nonzero(counts[node]) >= LEAST_PART)
         given = model.conditionals[node]
@@ -105,9 +93,9 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
             mean = law.mean_and_scale(outputs)[0][seen]
             noise = noise_gain([residual], "auto", None)[1] if residual.size else noise
             noise = density.errors.name if noise == "gaussian" else noise
-        of[node] = Residual(residual, seen[counts[node]], mean, noise, misfit_of_residual(residual, causes))
-        rows[node] = seen
-    return Residuals(of, rows)
+        misfit = misfit_of_residual(residual, causes)
+        residuals[node] = Residual(residual, seen, seen[counts[node]], mean, noise, misfit)
+    return residuals
 
 
 def _places(

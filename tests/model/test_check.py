@@ -150,8 +150,8 @@ def test_a_curve_of_more_turns_than_a_network_has_is_said_not_to_be_described():
     assert found.rejected
     assert found.meaning.startswith("its curve given x0 is not described")
     residuals, _ = residuals_and_tests(table, (0, 1))
-    assert residuals.of[1].misfit > FAILED
-    assert residuals.of[0].misfit == 0.0
+    assert residuals[1].misfit > FAILED
+    assert residuals[0].misfit == 0.0
 
 
 @cases(
@@ -183,8 +183,8 @@ def test_observations_whose_noise_cannot_be_seen_do_not_count(monkeypatch):
     residuals, tests = residuals_and_tests(values, (0, 1))
     assert tests[1].p_value > 0.05
     assert tests[1].on_causes.variable == 0
-    effect = residuals.of[1]
-    assert effect.values.size == effect.mean.size == effect.seen.sum() == residuals.rows[1].sum()
+    effect = residuals[1]
+    assert effect.values.size == effect.mean.size == effect.seen.sum() == effect.rows.sum()
     assert effect.seen[values[:, 0] > -0.9].all()
     assert not effect.seen[values[:, 0] < -1.1].any()
     assert effect.values.std() == pytest.approx(1.0, abs=0.1)
@@ -197,8 +197,8 @@ def test_a_variable_whose_noise_is_seen_in_too_few_rows_is_not_tested():
     cause = np.random.default_rng(12).normal(size=200)
     none, never = residuals_and_tests(np.column_stack([cause, np.tanh(cause)]), (0, 1))
     few, seldom = residuals_and_tests(nearly_without_noise(np.random.default_rng(11), below=-0.3), (0, 1))
-    assert (none.of[1].values.size, none.of[1].noise) == (0, "none")
-    assert 0.5 < few.of[1].seen.mean() < 0.8
+    assert (none[1].values.size, none[1].noise) == (0, "none")
+    assert 0.5 < few[1].seen.mean() < 0.8
     for test in (never[1], seldom[1]):
         assert (test.p_value, test.on_causes.variable, test.on_mean.variable) == (1.0, None, None)
 
@@ -252,10 +252,10 @@ def test_right_graphs_keep_the_level_whatever_noise_and_columns(kind):
 @pytest.mark.parametrize("kind", ["ordinal", "labels"])
 def test_residuals_of_few_values_and_labels_are_standard_normal(kind):
     values, kinds = drawn(np.random.default_rng(6), kind, m=2000)
-    residual = residuals_and_tests(values, (0, 1), kinds=kinds)[0].of[1].values
+    residual = residuals_and_tests(values, (0, 1), kinds=kinds)[0][1].values
     assert stats.kstest(residual, "norm").pvalue > 0.01
     assert p_of(values[:, 0], residual) > 0.01
-    alone = residuals_and_tests(values, kinds=kinds)[0].of[1].values
+    alone = residuals_and_tests(values, kinds=kinds)[0][1].values
     assert p_of(values[:, 0], alone) < 1e-6
 
 
