@@ -189,8 +189,8 @@ def _candidates_before(candidates: Integers, place: Integers, n: int) -> int:
 @kernel()
 def walk_orders(
     tables: Floats, candidates: Integers, order: Integers, swaps: Integers, uniforms: Floats, kept: Integers
-) -> float:
-    """Take Metropolis steps over orders and return the share of accepted steps; each step swaps two places.
+) -> None:
+    """Take Metropolis steps over orders; each step swaps two places.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def walk_orders(
     place = np.empty(order.size, np.int64)
     for p in range(order.size):
         place[order[p]] = p
-    every, accepted = swaps.shape[0] // kept.shape[0], 0
+    every = swaps.shape[0] // kept.shape[0]
     for step in range(swaps.shape[0]):
         i, j = min(swaps[step, 0], swaps[step, 1]), max(swaps[step, 0], swaps[step, 1])
         change = 0.0
@@ -220,13 +220,9 @@ def walk_orders(
         place[order[i]], place[order[j]] = i, j
         for p in range(i, j + 1):
             change += tables[order[p], _candidates_before(candidates, place, order[p])]
-        if change >= 0.0 or uniforms[step] < math.exp(change):
-            accepted += 1
-        else:
+        if not (change >= 0.0 or uniforms[step] < math.exp(change)):
             order[i], order[j] = order[j], order[i]
             place[order[i]], place[order[j]] = i, j
         if (step + 1) % every == 0 and (step + 1) // every <= kept.shape[0]:
             for p in range(order.size):
                 kept[(step + 1) // every - 1, p] = order[p]
-    share: float = accepted / swaps.shape[0]
-    return share

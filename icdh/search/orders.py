@@ -235,10 +235,10 @@ def independent_orders(families: WeighedFamilies, n_orders: int, rng: np.random.
     return orders
 
 
-def walk(
-    families: WeighedFamilies, start: np.ndarray, n_orders: int, rng: np.random.Generator
-) -> tuple[np.ndarray, float]:
-    """Return orders from a Metropolis walk through their posterior, for tables too wide for exact sums.
+def walk(families: WeighedFamilies, start: np.ndarray, n_orders: int, rng: np.random.Generator) -> Integers:
+    """Return orders from a Metropolis walk through their posterior, shape (n_orders, N), causes first.
+
+    It is for tables too wide for exact sums.
 
     Parameters
     ----------
@@ -251,13 +251,6 @@ def walk(
     rng : numpy.random.Generator
         The only source of randomness.
 
-    Returns
-    -------
-    orders : ndarray of int, shape (n_orders, N)
-        Causes first.
-    accepted : float
-        The share of accepted steps.
-
     References
     ----------
     Friedman and Koller, "Being Bayesian about network structure", Machine Learning 50 (2003).
@@ -268,8 +261,8 @@ def walk(
     swaps = rng.integers(order.size, size=(steps, 2))
     near = rng.random(steps) < 0.5  # half of the steps swap neighbours, which are accepted more often
     swaps[near, 1] = np.minimum(swaps[near, 0] + 1, order.size - 1)
-    accepted = walk_orders(families.sums, families.candidates, order, swaps, rng.random(steps), kept)
-    return kept[-n_orders:], accepted
+    walk_orders(families.sums, families.candidates, order, swaps, rng.random(steps), kept)
+    return kept[-n_orders:]
 
 
 def draw_graphs(families: WeighedFamilies, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:

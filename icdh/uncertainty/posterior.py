@@ -257,7 +257,7 @@ def draw_posterior(
     rng = np.random.default_rng(random_state)
     walks = families.n_variables > MOST_VARIABLES
     if walks:
-        orders, _ = walk(families, np.array(causes_first(graph)), n_samples, rng)
+        orders = walk(families, np.array(causes_first(graph)), n_samples, rng)
     else:
         orders = independent_orders(families, n_samples, rng)
     graphs, counts = np.unique(draw_graphs(families, orders, rng), axis=0, return_counts=True)
