@@ -157,29 +157,24 @@ class Climber:
 
     def grow(self, families: Sequence[Family]) -> bool:
         """Let the models of a graph's families grow; return whether scores changed."""
-        changed = self.scores.grow(families)
-        if changed:
-            self._forget()
-        return changed
+        return self._forget_if(self.scores.grow(families))
 
     def choose_noise(self, graph: Graph) -> bool:
         """Choose the noise distribution by the families of a graph; return whether scores changed."""
         changed = self.scores.choose_noise(list(enumerate(graph)))
         self._up_to_date.clear()  # families may have better fits, even where the noise stays
-        if changed:
-            self._forget()
-        return changed
+        return self._forget_if(changed)
 
     def revoke_noise(self, graph: Graph, score_before: float) -> bool:
         """Take the choice of the noise back if a graph gains little over one from before it; return whether it was."""
-        revoked = self.scores.revoke_noise(list(enumerate(graph)), score_before)
-        if revoked:
-            self._forget()
-        return revoked
+        return self._forget_if(self.scores.revoke_noise(list(enumerate(graph)), score_before))
 
-    def _forget(self) -> None:
-        self._up_to_date.clear()
-        self._scored.clear()  # moves that were worth scoring need not be so any more
+    def _forget_if(self, changed: bool) -> bool:
+        """Forget what moves gain if scores changed; return whether they did."""
+        if changed:
+            self._up_to_date.clear()
+            self._scored.clear()  # moves that were worth scoring need not be so any more
+        return changed
 
     def climb_once(
         self, graph: Graph, report: Report = ignored, least_gain: float = 0.0, rules: EdgeRules | None = None
