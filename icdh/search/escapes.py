@@ -24,9 +24,10 @@ DETOUR_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detou
 SHARE_OF_PROMISE = 0.5  # that a quick fit of a pair of causes must find
 RECOVERED_SHARE = 0.01  # of what a detour loses, that each of its moves has to win back
 GATHERED_SHARE = 0.8  # of what its effects lose, that a node has to win as their effect
+Better: TypeAlias = tuple[Graph, list[Move]]  # a better graph, and the moves to it
 
 
-def detour(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Graph, list[Move]] | None:
+def detour(climber: Climber, graph: Graph, node: int, tell: Report) -> Better | None:
     """Detach a node, climb while it gets no parent, then freely; return a better graph and the moves to it, if any.
 
     If the graph at the end scores nearly as well as the first one, it is polished like the first one.
@@ -36,12 +37,14 @@ def detour(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Gra
     climber : Climber
         What climbs; it keeps all that it has scored.
     graph : tuple
-        The parents of every node; those of ``node`` are more than are required.
+        The parents of every node.
     node : int
-        The node to detach.
+        The node to detach. With its required parents alone there is nothing to try.
     tell : callable
         Called with every tried move.
     """
+    if graph[node] == climber.least[node]:
+        return None
     moves = [detach(climber, graph, node)]
     end = (*graph[:node], climber.least[node], *graph[node + 1 :])
     forbidden = climber.rules.forbidden.copy()
@@ -53,11 +56,8 @@ def detour(climber: Climber, graph: Graph, node: int, tell: Report) -> tuple[Gra
     return _better_end(climber, graph, end, [*moves, *first, *then], tell)
 
 
-Found: TypeAlias = tuple[Graph, Graph, list[Move]]  # a graph to begin at, a better one, and the moves between the two
-
-
-def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> Found | None:
-    """Make a node the effect of all its neighbours, climb while it is no cause, then freely.
+def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> Better | None:
+    """Make a node the effect of all its neighbours, climb while it is no cause, then freely; return as `detour`.
 
     Where several causes together nearly determine an effect, each cause alone tells little of it. A climb may then take
     the effect for their cause, and needs edges between them; no single move leads from there to a better graph.
@@ -66,12 +66,6 @@ def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> Found | N
     ----------
     climber, graph, node, tell
         As of `detour`. Two effects of the node have to be joined: nothing else asks for it.
-
-    Returns
-    -------
-    tuple
-        The graph in which the node is the effect, a graph that is better than the first one, and the moves between the
-        two; None if there is none.
     """
     effects = [k for k, parents in enumerate(graph) if node in parents]
     causes = tuple(sorted({*graph[node], *effects}))
@@ -83,7 +77,7 @@ def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> Found | N
 
 def pair(
     climber: Climber, graph: Graph, node: int, causes: tuple[int, int], promised: float, tell: Report
-) -> Found | None:
+) -> Better | None:
     """Give a node two causes that tell something of it only together, climb while it is no further cause, then freely.
 
     Other parameters and the result are those of `gather`. What comes after the node may become its cause: edges from
@@ -131,7 +125,7 @@ def _pays(climber: Climber, graph: Graph, start: Graph, node: int) -> bool:
     return before - after >= GATHERED_SHARE * lost
 
 
-def _climb_with_causes(climber: Climber, graph: Graph, node: int, start: Graph, tell: Report) -> Found | None:
+def _climb_with_causes(climber: Climber, graph: Graph, node: int, start: Graph, tell: Report) -> Better | None:
     """Return what a climb finds from the graph in which a node has other parents, if it is better."""
     if not _pays(climber, graph, start, node):
         return None
@@ -143,12 +137,10 @@ def _climb_with_causes(climber: Climber, graph: Graph, node: int, start: Graph, 
     end, moves = recover(climber, graph, start, RECOVERED_SHARE, tell, climber.rules._replace(forbidden=forbidden))
     end, further = recover(climber, graph, end, RECOVERED_SHARE, tell)
     better = _better_end(climber, graph, end, moves + further, tell)
-    return None if better is None else (start, *better)
+    return None if better is None else (better[0], moves_between(climber, graph, start) + better[1])
 
 
-def _better_end(
-    climber: Climber, graph: Graph, end: Graph, moves: list[Move], tell: Report
-) -> tuple[Graph, list[Move]] | None:
+def _better_end(climber: Climber, graph: Graph, end: Graph, moves: list[Move], tell: Report) -> Better | None:
     """Return the graph at the end of moves, and the moves, if it is better than the first one, at last if polished."""
     if climber.fall(graph, end) > -FAR:  # the first graph has grown: scores compare if both have
         climber.grow(differing_families(end, graph))
@@ -194,6 +186,21 @@ def detach(climber: Climber, graph: Graph, node: int) -> Move:
     """Return the move that leaves a node only its required parents."""
     before, after = climber.scores([(node, graph[node]), (node, climber.least[node])])
     return Move("detach", node, node, before - after)
+
+
+def moves_between(climber: Climber, graph: Graph, other: Graph) -> list[Move]:
+    """Return the moves from a graph to another: variables with other parents lose theirs, then get the new ones."""
+    least = climber.least
+    others = [node for node, _ in differing_families(graph, other)]
+    moves = [detach(climber, graph, node) for node in others if graph[node] != least[node]]
+    for node in others:
+        parents = least[node]
+        for cause in sorted({*other[node]} - {*parents}):
+            more = toggled(parents, cause)
+            before, after = climber.scores([(node, parents)])[0], climber.scores([(node, more)])[0]
+            moves.append(Move("insert", cause, node, before - after))
+            parents = more
+    return moves
 
 
 class SearchResult(NamedTuple):
@@ -333,7 +340,7 @@ class Search:
 
     def climb_from(self, start: Graph) -> None:
         """Climb from another graph, too, and take the end of that climb if it is better."""
-        moves = self._moves(self.graph, start)
+        moves = moves_between(self.climber, self.graph, start)
         graph, further = self.climber.climb(start, self._try)
         if self.climber.fall(self.graph, graph) > MIN_GAIN:
             self._take(graph, moves + further)
@@ -343,22 +350,8 @@ class Search:
         (i, j), families = edge, dict(changed_families(self.graph, "reverse", *edge))
         reverse = tuple(families.get(node, parents) for node, parents in enumerate(self.graph))
         first = Move("reverse", i, j, self.climber.fall(self.graph, reverse))
-        self._take(turned, [first, *self._moves(reverse, turned)])
+        self._take(turned, [first, *moves_between(self.climber, reverse, turned)])
         self.climb(turned)
-
-    def _moves(self, graph: Graph, other: Graph) -> list[Move]:
-        """Return the moves from a graph to another: variables with other parents lose theirs, then get the new ones."""
-        least = self.climber.least
-        others = [node for node, _ in differing_families(graph, other)]
-        moves = [detach(self.climber, graph, node) for node in others if graph[node] != least[node]]
-        for node in others:
-            parents = least[node]
-            for cause in sorted({*other[node]} - {*parents}):
-                more = toggled(parents, cause)
-                before, after = self.climber.scores([(node, parents)])[0], self.climber.scores([(node, more)])[0]
-                moves.append(Move("insert", cause, node, before - after))
-                parents = more
-        return moves
 
     def _keep(self, move: Move, graph: Graph) -> None:
         self.graph = graph
@@ -375,28 +368,22 @@ class Search:
         while waiting:
             node, causes, promised = waiting.pop(0)
             key = node, self.graph[node], causes
-            found = None if key in tried else pair(self.climber, self.graph, node, causes, promised, self._try)
+            better = None if key in tried else pair(self.climber, self.graph, node, causes, promised, self._try)
             tried.add(key)
-            if found is not None:
-                start, end, moves = found
-                self._take(end, self._moves(self.graph, start) + moves)
-                self.climb(end)
+            if better is not None:
+                self._take(*better)
+                self.climb(self.graph)
                 waiting = list(self.climber.scores.pair_gains(list(enumerate(self.graph))))
 
     def escape(self) -> None:
         """Try to escape from every node once; climb on with polished families if that led to another graph."""
         self.insert_pairs()
-        before, least = self.graph, self.climber.least
-        for node in range(len(before)):
-            if self.graph[node] != least[node]:
-                better = detour(self.climber, self.graph, node, self._try)
+        before = self.graph
+        for attempt in (detour, gather):
+            for node in range(len(before)):
+                better = attempt(self.climber, self.graph, node, self._try)
                 if better is not None:
                     self._take(*better)
-        for node in range(len(before)):
-            gathered = gather(self.climber, self.graph, node, self._try)
-            if gathered is not None:
-                start, end, moves = gathered
-                self._take(end, self._moves(self.graph, start) + moves)
         if self.graph != before:
             self.climb(self.graph)
 
