@@ -10,23 +10,6 @@ from icdh._utils.weighted import mean_of
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
-def pointwise_nll(values: Floats, mean: Floats, scale: Floats) -> Floats:
-    """Return log(sigma sqrt(2 pi)) + (x - mu)^2 / (2 sigma^2) for each observation x.
-
-    Parameters
-    ----------
-    values, mean, scale : ndarray, shape (M,)
-        Observations, their means mu and standard deviations sigma.
-
-    Returns
-    -------
-    ndarray, shape (M,)
-        Nats.
-    """
-    nats: Floats = np.log(scale) + 0.5 * np.square((values - mean) / scale) + LOG_SQRT_2PI
-    return nats
-
-
 def mean_of_counted(nats: Floats, rows: Mask | None, weights: Floats | None) -> float:
     """Return the mean of nats over all observations, where those that do not count have zero.
 
@@ -45,16 +28,19 @@ def mean_of_counted(nats: Floats, rows: Mask | None, weights: Floats | None) -> 
 def node_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None, weights: Floats | None) -> float:
     """Return the negative log-likelihood of one variable in nats, mean over observations.
 
+    That of an observation x is log(sigma sqrt(2 pi)) + (x - mu)^2 / (2 sigma^2).
+
     Parameters
     ----------
     values, mean, scale : ndarray, shape (M,)
-        See `pointwise_nll`.
+        Observations, their means mu and standard deviations sigma.
     rows : ndarray of bool, shape (M,), or None
         The observations that count; None if all.
     weights : ndarray, shape (M,), or None
         How much each counts in the mean; None if all alike.
     """
-    return mean_of_counted(pointwise_nll(values, mean, scale), rows, weights)
+    nats = np.log(scale) + 0.5 * np.square((values - mean) / scale) + LOG_SQRT_2PI
+    return mean_of_counted(nats, rows, weights)
 
 
 def gaussian_nll(values: Floats, mean: Floats, scale: Floats, rows: Mask | None, weights: Floats | None) -> float:
