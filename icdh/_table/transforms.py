@@ -166,26 +166,23 @@ def normal_scores(x: Floats) -> Floats:
     return scores
 
 
-def fit_transform(kind: str, x: Floats, low: float | None, weights: Floats | None) -> Transform:
+def fit_transform(kind: str, x: Floats, low: float, weights: Floats | None) -> Transform:
     """Fit the parameter of a transform to a standardised column.
 
     Parameters
     ----------
-    kind : {"none", "log", "yeo-johnson"}
+    kind : {"log", "yeo-johnson"}
         The transform.
     x : ndarray, shape (n,)
         The column, not constant.
-    low : float, optional
-        For "log": the smallest value expected; by default that of the column.
+    low : float
+        For "log": the smallest value expected.
     weights : ndarray, shape (n,), or None
         How often each value counts; None if once.
     """
-    if kind == "none":
-        return Transform()
     high = float(x.max())
     if kind == "yeo-johnson":
         return _best(lambda power: Transform(kind, power, float(x.min()), high), x, weights, (-3.0, 5.0))
-    low = float(x.min()) if low is None else low
     bounds = math.log(1e-3), math.log(1e3)
     return _best(lambda shift: Transform(kind, math.exp(shift), low, high), x, weights, bounds)
 

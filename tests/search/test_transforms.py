@@ -31,7 +31,7 @@ def scaled(x):
 
 def test_yeo_johnson_is_that_of_scipy():
     x = scaled(np.random.default_rng(0).exponential(size=500))
-    fitted = fit_transform("yeo-johnson", x, None, None)
+    fitted = fit_transform("yeo-johnson", x, x.min(), None)
     values, power = yeojohnson(x)
     assert fitted.parameter == pytest.approx(power, abs=1e-3)
     np.testing.assert_allclose(fitted.apply(x), values, atol=1e-2)
@@ -42,10 +42,11 @@ def test_yeo_johnson_is_that_of_scipy():
 def test_the_log_undoes_an_exponential_and_a_gaussian_gains_nothing():
     normal = np.random.default_rng(1).normal(size=2000)
     x = scaled(np.exp(normal))
-    assert np.corrcoef(fit_transform("log", x, None, None).apply(x), normal)[0, 1] > 0.999
+    assert np.corrcoef(fit_transform("log", x, x.min(), None).apply(x), normal)[0, 1] > 0.999
     normal = scaled(np.random.default_rng(2).normal(size=1000))
     assert (
-        max(fit_transform(kind, normal, None, None).log_density_gain(normal, None) for kind in TRANSFORMS) < 2.0 / 1000
+        max(fit_transform(kind, normal, normal.min(), None).log_density_gain(normal, None) for kind in TRANSFORMS[1:])
+        < 2.0 / 1000
     )
 
 

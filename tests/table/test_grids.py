@@ -43,7 +43,7 @@ def test_transforms_have_an_inverse_and_a_slope_also_beyond_the_column(kind, sig
     rng = np.random.default_rng(1)
     column = np.exp(power * rng.normal(size=400)) if power else rng.normal(size=400)
     column = (column - column.mean()) / column.std()
-    rescaled = Rescaled(fit_transform(kind, column, None, None), sign, 0.3, 1.7)
+    rescaled = Rescaled(fit_transform(kind, column, column.min(), None), sign, 0.3, 1.7)
     below = 2.0 * (kind == "yeo-johnson")  # no logarithm goes on below
     above = np.linspace(column.min() - below, column.max() + 3.0, 4001)
     x = sign * above
@@ -58,7 +58,7 @@ def test_transforms_have_an_inverse_and_a_slope_also_beyond_the_column(kind, sig
 def test_what_lies_far_beyond_a_column_grows_in_proportion():
     column = np.random.default_rng(2).lognormal(sigma=1.5, size=500)
     column = (column - column.mean()) / column.std()
-    transform = fit_transform("log", column, None, None)
+    transform = fit_transform("log", column, column.min(), None)
     far = transform.undo(transform.apply(np.array([column.max()])) + np.array([0.0, 10.0, 20.0]))
     assert far[2] - far[1] == pytest.approx(far[1] - far[0])
 
