@@ -57,7 +57,7 @@ def to_dowhy(model: CausalModel) -> Foreign:
     return causal_model
 
 
-class _Response:
+class _Mechanism:
     """One variable of a model as a function of its causes and its standardised noise, in the units of the data."""
 
     def __init__(self, model: CausalModel, node: int, causes: Sequence[int] = ()):
@@ -71,23 +71,29 @@ class _Response:
             values[cause] = model.columns.scaled_action(cause, np.asarray(column, dtype=np.float64))
         return values
 
-    def value(self, rows: Floats, noise: Floats) -> Floats:
+    def fit(self, *data: object) -> None:
+        """Do nothing: the mechanism is that of the fitted model."""
+
+    def clone(self) -> "_Mechanism":
+        return type(self)(self.model, self.node, self.causes)
+
+    def draw_noise_samples(self, num_samples: int) -> Floats:
+        """Draw standardised noise, shape (num_samples, 1)."""
+        seed = np.random.randint(2**31)  # noqa: NPY002 - all of DoWhy draws from numpy's global state
+        return self.model.conditionals[self.node].draw_noise(num_samples, np.random.default_rng(seed))[:, np.newaxis]
+
+    def evaluate(self, parent_samples: Floats, noise_samples: Floats) -> Floats:
         """Return the variable given its causes, one a column, and its noise, both of shape (n_rows, 1)."""
-        values = self.given(rows, len(noise))
-        drawn = self.model.conditionals[self.node].draw(values, np.ravel(noise))
+        values = self.given(parent_samples, len(noise_samples))
+        drawn = self.model.conditionals[self.node].draw(values, np.ravel(noise_samples))
         return self.model.in_units(self.node, drawn)[:, np.newaxis]
 
-    def noise_of(self, target: Floats, rows: Floats) -> Floats:
+    def estimate_noise(self, target_samples: Floats, parent_samples: Floats) -> Floats:
         """Return the noise of observed values, both of shape (n_rows, 1), given the causes, one a column."""
-        model, observed = self.model, np.ravel(target).astype(np.float64)
-        values = self.given(rows, observed.size)
+        model, observed = self.model, np.ravel(target_samples).astype(np.float64)
+        values = self.given(parent_samples, observed.size)
         noise = model.conditionals[self.node].noise(model.columns.scaled_action(self.node, observed), values)
-        return np.full(target.shape, np.nan) if noise is None else noise[:, np.newaxis]
-
-    def noise(self, n_rows: int) -> Floats:
-        """Draw standardised noise, shape (n_rows, 1)."""
-        seed = np.random.randint(2**31)  # noqa: NPY002 - all of DoWhy draws from numpy's global state
-        return self.model.conditionals[self.node].draw_noise(n_rows, np.random.default_rng(seed))[:, np.newaxis]
+        return np.full(target_samples.shape, np.nan) if noise is None else noise[:, np.newaxis]
 
 
 def _mechanisms(gcm: Foreign) -> tuple[Foreign, Foreign]:
@@ -95,41 +101,14 @@ def _mechanisms(gcm: Foreign) -> tuple[Foreign, Foreign]:
     stochastic: Foreign = gcm.causal_mechanisms.StochasticModel
     invertible: Foreign = gcm.causal_mechanisms.InvertibleFunctionalCausalModel
 
-    class Root(stochastic):  # type: ignore[misc]  # a class of an optional package
+    class Root(_Mechanism, stochastic):  # type: ignore[misc]  # a class of an optional package
         """A variable without causes, as icdh fitted it."""
 
-        def __init__(self, model: CausalModel, node: int):
-            self.arguments, self.response = (model, node), _Response(model, node)
-
-        def fit(self, X: object) -> None:
-            """Do nothing: the mechanism is that of the fitted model."""
-
         def draw_samples(self, num_samples: int) -> Floats:
-            return self.response.value(np.empty((num_samples, 0)), self.response.noise(num_samples))
+            return self.evaluate(np.empty((num_samples, 0)), self.draw_noise_samples(num_samples))
 
-        def clone(self) -> "Root":
-            return Root(*self.arguments)
-
-    class Effect(invertible):  # type: ignore[misc]
+    class Effect(_Mechanism, invertible):  # type: ignore[misc]
         """A variable and its causes, as icdh fitted them; its noise is standardised."""
-
-        def __init__(self, model: CausalModel, node: int, causes: Sequence[int]):
-            self.arguments, self.response = (model, node, causes), _Response(model, node, causes)
-
-        def fit(self, X: object, Y: object) -> None:
-            """Do nothing: the mechanism is that of the fitted model."""
-
-        def draw_noise_samples(self, num_samples: int) -> Floats:
-            return self.response.noise(num_samples)
-
-        def evaluate(self, parent_samples: Floats, noise_samples: Floats) -> Floats:
-            return self.response.value(parent_samples, noise_samples)
-
-        def estimate_noise(self, target_samples: Floats, parent_samples: Floats) -> Floats:
-            return self.response.noise_of(target_samples, parent_samples)
-
-        def clone(self) -> "Effect":
-            return Effect(*self.arguments)
 
     return Root, Effect
 
