@@ -332,8 +332,7 @@ class Design:
         """Where a variable counts and no condition of unknown targets holds, shape (N, M); None if everywhere."""
         if self.left_alone.all() and not self.conditions:
             return None
-        rows = np.ones(self.left_alone.shape, dtype=bool) if self.rows is None else self.rows[: len(self.left_alone)]
-        return rows & ~self.contexts.any(axis=0)
+        return (self.left_alone | self.always_set[:, np.newaxis]) & ~self.contexts.any(axis=0)
 
     def rules(self, rules: EdgeRules) -> EdgeRules:
         """Return rules about variables and contexts: contexts, and variables always set, have no causes."""
