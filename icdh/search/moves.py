@@ -53,12 +53,8 @@ def parents_matrix(graph: Graph) -> np.ndarray:
 
 
 def legal_moves(
-    graph: Graph,
-    rules: EdgeRules,
-    max_parents: int,
-    insertions: tuple[np.ndarray, np.ndarray] | None = None,
-    lines: list[int] | None = None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    graph: Graph, rules: EdgeRules, max_parents: int, insertions: tuple[Integers, ...], lines: list[int]
+) -> tuple[Integers, Integers, Integers]:
     """Return which changes of one edge leave an allowed acyclic graph: the places in `KINDS`, causes and effects.
 
     They are in this order: by kind, then by cause, then by effect.
@@ -71,16 +67,13 @@ def legal_moves(
         Edges that must not appear, and that must be neither deleted nor reversed.
     max_parents : int
         The most parents of a node.
-    insertions : tuple of ndarray of int, optional
-        Causes and effects of the edges to insert that are in question, by cause, then by effect; by default all that
-        the graph does not have.
-    lines : list of int, optional
-        What `with_ancestors` returns for the graph, if it is known.
+    insertions : tuple of ndarray of int
+        Causes and effects of the edges to insert that are in question, by cause, then by effect: none of the graph's.
+    lines : list of int
+        What `with_ancestors` returns for the graph.
     """
-    lines = with_ancestors(graph) if lines is None else lines
-    n_parents = np.array([len(parents) for parents in graph])
-    causes, effects = np.nonzero(~parents_matrix(graph)) if insertions is None else insertions
-    full = n_parents >= max_parents
+    causes, effects = insertions
+    full = np.array([len(parents) for parents in graph]) >= max_parents
     allowed = ~(rules.forbidden[causes, effects] | full[effects] | _are_ancestors(lines, effects, causes))
     inserted = np.stack([causes[allowed], effects[allowed]])
     edges = sorted((cause, effect) for effect, parents in enumerate(graph) for cause in parents)

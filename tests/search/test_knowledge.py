@@ -8,7 +8,7 @@ from helpers import cases, hetero_chain
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from support.search import KINDS, legal_moves
+from support.search import KINDS, legal_moves, with_ancestors
 
 from icdh import ICDH, DataWarning, HNMSearch, Knowledge, causal_direction, posterior
 from icdh.files import LabelledTable, write_table
@@ -198,7 +198,9 @@ REQUIRED = np.arange(9).reshape(3, 3) == 1  # the first variable causes the seco
 
 def test_moves_leave_required_edges_alone():
     rules = EdgeRules.of(np.eye(3, dtype=bool), REQUIRED)
-    moves = np.array(legal_moves(((), (0,), (1,)), rules, 3))
+    graph = (), (0,), (1,)
+    insertions = np.array([[0, 1, 2, 2], [2, 0, 0, 1]])
+    moves = np.array(legal_moves(graph, rules, 3, insertions, with_ancestors(graph)))
     changes = moves[:, moves[0] != KINDS.index("insert")]
     assert changes.tolist() == [[KINDS.index("delete"), KINDS.index("reverse")], [1, 1], [2, 2]]
 
