@@ -215,7 +215,7 @@ class Climber:
         self._last = graph, lines
         hopeful = np.divmod(np.flatnonzero(self._hopeful), len(graph))
         legal = legal_moves(graph, rules, self.max_parents, hopeful, lines)
-        prospects, count = Prospects(*legal, self._gains, self._certain, self.doubt, least_gain), FIRST_BATCH
+        prospects, count = Prospects(legal, self._gains, self._certain, self.doubt, least_gain), FIRST_BATCH
         while (
             prospects.largest > least_gain and prospects.best < prospects.largest - tie
         ):  # a tie is no reason to go on
@@ -271,8 +271,8 @@ class Prospects:
 
     Parameters
     ----------
-    kinds, causes, effects : ndarray of int, shape (L,)
-        The moves, as of `legal_moves`.
+    moves : tuple of ndarray of int, each of shape (L,)
+        The moves, as of `legal_moves`: kinds, causes and effects.
     gains, scored : ndarray, shape (N, N)
         Of toggling i -> j: what it gains, by its score or an estimate, and whether it is scored. They are read again.
     doubt : float
@@ -287,15 +287,9 @@ class Prospects:
     """
 
     def __init__(
-        self,
-        kinds: Integers,
-        causes: Integers,
-        effects: Integers,
-        gains: Floats,
-        scored: Mask,
-        doubt: float,
-        least_gain: float,
+        self, moves: tuple[Integers, Integers, Integers], gains: Floats, scored: Mask, doubt: float, least_gain: float
     ):
+        kinds, causes, effects = moves
         self._kinds, self._ends, self._gains, self._scored = kinds, (causes, effects), gains, scored
         self._turns, self._least_gain = kinds == KINDS.index("reverse"), least_gain
         self._turned = effects[self._turns], causes[self._turns]
