@@ -194,17 +194,10 @@ class Climber:
         """Return the families of a graph, and those with a parent fewer that score nearly as well."""
         families = list(enumerate(graph))
         fewer = [
-            ((node, parents), (node, toggled(parents, i)))
-            for node, parents in families
-            for i in parents
-            if i not in self.least[node]
+            (node, toggled(parents, i)) for node, parents in families for i in parents if i not in self.least[node]
         ]
-        scores = self.scores([family for pair in fewer for family in pair])
-        close = [
-            new
-            for (_, new), old, after in zip(fewer, scores[::2], scores[1::2], strict=True)
-            if after < old + self.contender_margin
-        ]
+        limits = np.add(self.scores(families), self.contender_margin)
+        close = [family for family, score in zip(fewer, self.scores(fewer), strict=True) if score < limits[family[0]]]
         return sorted({*families, *close})
 
     def _best_move(self, graph: Graph, rules: EdgeRules, least_gain: float) -> tuple[Move, Graph] | None:
