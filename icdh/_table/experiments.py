@@ -306,12 +306,8 @@ class Design:
         kept = np.flatnonzero(in_force.any(axis=1))
         if kept.size and in_force.any(axis=0).all():
             kept = kept[1:]
-        return Design(
-            self.left_alone[:, rows],
-            _of_unit_size(in_force[kept]),
-            [self.conditions[k] for k in kept],
-            self.without_causes,
-        )
+        contexts, conditions = _of_unit_size(in_force[kept]), [self.conditions[k] for k in kept]
+        return replace(self, left_alone=self.left_alone[:, rows], contexts=contexts, conditions=conditions)
 
     @property
     def always_set(self) -> Mask:
