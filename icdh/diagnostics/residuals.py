@@ -22,7 +22,6 @@ from scipy.special import ndtri
 
 from icdh._model.structural import StructuralModel
 from icdh._node_model.family_models import RESOLVED_VARIANCE
-from icdh._node_model.law import Law
 from icdh._node_model.network import indicators
 from icdh._node_model.noise import noise_gain
 from icdh._node_model.pair_estimates import misfit_of_residual
@@ -84,7 +83,7 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
         if density is not None:
             spread = density.location_and_scale(outputs)[1]
             seen = counted & (spread > RESOLVED * scaled[node].std())
-        places = _places(model, node, table.values[node], scaled[node], law, outputs, rng)[seen]
+        places = _places(model, node, table.values[node], scaled[node], outputs, rng)[seen]
         residual: Floats = ndtri(np.clip(places, LEAST_PLACE, 1.0 - LEAST_PLACE))
         parents = np.flatnonzero(model.adjacency[:, node]).tolist()
         causes = [_as_cause(table, cause)[:, seen] for cause in parents]
@@ -99,15 +98,10 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
 
 
 def _places(
-    model: StructuralModel,
-    node: int,
-    observed: Floats,
-    scaled: Floats,
-    law: Law,
-    outputs: Floats,
-    rng: np.random.Generator,
+    model: StructuralModel, node: int, observed: Floats, scaled: Floats, outputs: Floats, rng: np.random.Generator
 ) -> Floats:
     """Return where observed values, and scaled, are in their distributions, those of a grid anywhere in their cells."""
+    law = model.conditionals[node].law
     places = law.quantile_residuals(scaled, outputs, rng)
     if node not in model.columns.grids:
         return places
