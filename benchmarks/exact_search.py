@@ -67,7 +67,7 @@ def measured(variables, kind, seed):
     drawn = timed(
         seconds,
         "posterior",
-        lambda: draw_posterior(families, found.graph, names, n_samples=GRAPHS, random_state=seed),
+        lambda: draw_posterior(families, found.graph, names, GRAPHS, np.random.default_rng(seed)),
     )
     truth = data.adjacency[np.ix_(found.table.order, found.table.order)]
     return {

@@ -181,7 +181,7 @@ def _of_fit(
     names, rng = fit.model_.names, np.random.default_rng(random_state)
     parts = {(name, divisor): noises[name] * divisors[divisor] for name in noises for divisor in divisors}
     drawn = [
-        draw_posterior(tempered(*part), found.graph, names, n_samples=math.ceil(share * n_samples), random_state=rng)
+        draw_posterior(tempered(*part), found.graph, names, math.ceil(share * n_samples), rng)
         for part, share in parts.items()
     ]
     mixed = _mean(drawn, list(parts.values()))
@@ -232,12 +232,7 @@ def _in_users_columns(drawn: GraphPosterior, order: Integers, dag: Mask) -> Grap
 
 
 def draw_posterior(
-    families: WeighedFamilies,
-    graph: Graph,
-    names: list[Hashable],
-    *,
-    n_samples: int,
-    random_state: int | np.random.Generator,
+    families: WeighedFamilies, graph: Graph, names: list[Hashable], n_samples: int, rng: np.random.Generator
 ) -> GraphPosterior:
     """Draw graphs from their posterior; parameters as of `posterior`.
 
@@ -251,10 +246,9 @@ def draw_posterior(
         Labels.
     n_samples : int
         How many graphs to draw.
-    random_state : int or Generator
+    rng : Generator
         The only source of randomness.
     """
-    rng = np.random.default_rng(random_state)
     walks = families.n_variables > MOST_VARIABLES
     if walks:
         orders = walk(families, np.array(causes_first(graph)), n_samples, rng)

@@ -88,7 +88,7 @@ def test_orders_are_counted():
 
 
 def test_the_posterior_is_that_of_graphs_not_of_orders(families, score_of_graphs, edges_by_orders):
-    sampled = draw_posterior(families, ((),) * N, list("abcd"), n_samples=20_000, random_state=0)
+    sampled = draw_posterior(families, ((),) * N, list("abcd"), 20_000, np.random.default_rng(0))
     exact = np.tensordot(np.exp(score_of_graphs) / np.exp(score_of_graphs).sum(), ALL, axes=1)
     np.testing.assert_allclose(sampled.edge_probability, exact, atol=0.02)
     assert np.abs(edges_by_orders - exact).max() > 0.03  # the correction matters
@@ -100,7 +100,7 @@ def test_too_many_variables_for_a_sum_are_refused():
     families = WeighedFamilies(np.full((23, 1), -1), np.tile([0.0, -np.inf], (23, 1)))
     with pytest.raises(ValueError, match="at most 22 variables; these are 23"):
         best_graph(families)
-    sampled = draw_posterior(families, ((),) * 23, [f"x{i}" for i in range(23)], n_samples=10, random_state=0)
+    sampled = draw_posterior(families, ((),) * 23, [f"x{i}" for i in range(23)], 10, np.random.default_rng(0))
     assert sampled.best is None
     assert np.isnan(sampled.effective_samples)
     assert not sampled.edge_probability.any()
@@ -153,7 +153,7 @@ def test_neighbours_of_the_graph_have_a_candidate_more_or_fewer():
 def test_a_walk_weighs_graphs_by_how_often_they_were_drawn(monkeypatch, families, edges_by_orders):
     """All orders are as probable beforehand there: graphs count as often as the walk draws them."""
     monkeypatch.setattr(sys.modules[draw_posterior.__module__], "MOST_VARIABLES", N - 1)
-    walked = draw_posterior(families, ((),) * N, list("abcd"), n_samples=20_000, random_state=0)
+    walked = draw_posterior(families, ((),) * N, list("abcd"), 20_000, np.random.default_rng(0))
     assert walked.weights.sum() == pytest.approx(1.0)
     assert np.unique(walked.weights).size > 3
     np.testing.assert_allclose(walked.edge_probability, edges_by_orders, atol=0.02)
