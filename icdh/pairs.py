@@ -10,6 +10,7 @@ shorter description has the more independent noise; no distribution is assumed. 
 (`mean_entropy`).
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from icdh._table.ties import FEW_VALUES, point_mass, wide_heaps
 from icdh._utils.arrays import Floats, Integers, RandomState
 from icdh._utils.cells import cells, drawn_from_cells
 from icdh._utils.checks import Number, random_generator
-from icdh._utils.entropy import default_spacing, vasicek_entropy
+from icdh._utils.entropy import vasicek_entropy
 from icdh._utils.result import Result
 from icdh.exceptions import DataWarning, warn
 from icdh.files import LabelledTable
@@ -386,5 +387,5 @@ def mean_entropy(sample: Floats) -> float:
 
     The sample needs 13 values or more, so that the smallest window is at least one.
     """
-    root = default_spacing(sample.size)
+    root = round(math.sqrt(sample.size))
     return float(np.mean([vasicek_entropy(sample, round(multiple * root)) for multiple in PAIRS.windows]))

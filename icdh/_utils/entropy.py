@@ -123,11 +123,6 @@ def negentropy_deviation(n: float) -> float:
     return _gaussian_moments(size, default_window(size))[1]
 
 
-def default_spacing(n: int) -> int:
-    """Return the square root of n, rounded, at least 1."""
-    return max(1, round(math.sqrt(n)))
-
-
 def default_window(n: int) -> int:
     """Return a third of the square root of n, rounded, at least 1."""
     return max(1, round(math.sqrt(n) / 3))
