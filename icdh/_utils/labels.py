@@ -110,16 +110,10 @@ def aligned(rows: Sequence[Sequence[str]], sides: str = "<") -> list[str]:
     return [form.format(*row).rstrip() for row in rows]
 
 
-def arrows(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Return pairs of names as "cause -> effect", the arrows below one another."""
-    width = max((len(cause) for cause, _ in pairs), default=0)
-    return [f"{cause:>{width}} -> {effect}" for cause, effect in pairs]
-
-
 def edge_lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows of cause, effect and cells as aligned lines, the heading first."""
-    pairs = arrows([(cause, effect) for cause, effect, *_ in rows])
-    return aligned([(pair, *cells) for pair, (_, _, *cells) in zip(pairs, rows, strict=True)], "<>")
+    """Return rows of cause, effect and cells as aligned lines, the arrows below one another, the heading first."""
+    width = max(len(cause) for cause, *_ in rows)
+    return aligned([(f"{cause:>{width}} -> {effect}", *cells) for cause, effect, *cells in rows], "<>")
 
 
 def short(number: float, digits: int = 3) -> str:
