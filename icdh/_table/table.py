@@ -450,15 +450,11 @@ class Scaling:
     def undo(self, values: Floats, variable: int | None = None) -> Floats:
         """Return values of all variables, shape (N, M), or of one, shape (M,), in their units."""
         offset, scale = self._of(variable)
-        return self.standardised(values, variable) * scale + offset
+        return self._each(values, variable, Rescaled.undo) * scale + offset
 
     def transformed(self, values: Floats, variable: int | None = None) -> Floats:
         """Return scaled values given those before the transforms."""
-        return self._each(values, variable, lambda transform, column: transform.apply(column))
-
-    def standardised(self, values: Floats, variable: int | None = None) -> Floats:
-        """Return scaled values as they were before the transforms."""
-        return self._each(values, variable, lambda transform, column: transform.undo(column))
+        return self._each(values, variable, Rescaled.apply)
 
     def log_slope(self, values: Floats, variable: int) -> Floats:
         """Return the logarithm of the derivative of a variable's transform at scaled values, shape (M,)."""
