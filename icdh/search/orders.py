@@ -97,13 +97,7 @@ class WeighedFamilies:
 
 
 def weigh_families(
-    scores: Scores,
-    graph: Graph,
-    rules: EdgeRules,
-    *,
-    n_candidates: int,
-    max_parents: int,
-    most_parents: int | None = None,
+    scores: Scores, graph: Graph, rules: EdgeRules, *, n_candidates: int, max_parents: int, most_parents: float = np.inf
 ) -> WeighedFamilies:
     """Score all families of at most ``max_parents`` parents among the candidates of every node.
 
@@ -120,7 +114,7 @@ def weigh_families(
         How many candidates a node has, unless ``graph`` gives it more parents.
     max_parents : int
         The most parents of a family, other than those of ``graph`` and their neighbours.
-    most_parents : int, optional
+    most_parents : int
         The most parents of the neighbours of families of ``graph``; by default any number.
 
     Returns
@@ -140,7 +134,7 @@ def weigh_families(
     families = {
         (node, parents)
         for node, candidates in enumerate(chosen)
-        for parents in _sets(candidates, graph[node], max_parents, len(graph) if most_parents is None else most_parents)
+        for parents in _sets(candidates, graph[node], max_parents, most_parents)
         if set(least[node]) <= set(parents)
     }
     for size in range(len(graph)):  # the smaller ones first: larger families are fitted from them
@@ -172,7 +166,7 @@ def choose_candidates(scores: Scores, graph: Graph, forbidden: np.ndarray, n_can
 
 
 def _sets(
-    candidates: list[int], parents: tuple[int, ...], max_parents: int, most_parents: int
+    candidates: list[int], parents: tuple[int, ...], max_parents: int, most_parents: float
 ) -> Iterator[tuple[int, ...]]:
     """Yield all small sets of candidates, and the parents of the graph with one candidate more or fewer."""
     for size in range(min(max_parents, len(candidates)) + 1):
