@@ -15,7 +15,7 @@ from icdh._effect.result import Curve, Effect
 from icdh._effect.sample import Estimate, Sample, robustness_value, strongest_covariate
 from icdh._effect.slope import Slope
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._model.effects import Contrast, contrasts_of, outcomes_of, shown
+from icdh._model.effects import Contrast, contrasts_of, outcome_values, outcomes_of, shown
 from icdh._model.structural import StructuralModel
 from icdh._rows.dependence import repeats, resembles_its_past
 from icdh._table.categories import Label
@@ -359,7 +359,7 @@ class _Question:
         Labels that are compared within units become zeros and ones, in the rows that have one of the two.
         """
         values, pair, code = self.table.values, self.contrast, self.outcome[1]
-        effect = values[self.effect] if code is None else (values[self.effect] == code) * 1.0
+        effect = outcome_values(values[self.effect], code)
         mean, unit = mean_and_deviation(effect, None)
         has_labels = tuple(k in self.table.unordered for k in covariates)
         columns = (effect - mean) / unit, values[self.cause], values[list(covariates)]
