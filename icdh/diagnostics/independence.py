@@ -31,6 +31,7 @@ Shen, Panda, Vogelstein: "The chi-square test of distance correlation", J. Compu
 """
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -177,26 +178,22 @@ def node_tests(residuals: dict[int, Residual], adjacency: Floats, table: Table) 
         The observations that they are of.
     """
     reached = graphs.descendants(adjacency != 0)
-    known: dict[tuple[int, bytes], Distances] = {}
 
-    def distances(variable: int, node: int) -> Distances:
-        """Return those of a variable at the observations that count for another one, each computed once."""
-        rows = residuals[node].rows
-        key = variable, rows.tobytes()
-        if key not in known:
-            values, of_labels = table.values[variable][rows], variable in table.unordered
-            known[key] = Distances.of(values if of_labels else normal_scores(values), of_labels)
-        return known[key]
+    @cache
+    def distances(variable: int, rows: bytes) -> Distances:
+        """Return those of a variable at the observations that count for another one."""
+        values, of_labels = table.values[variable][np.frombuffer(rows, dtype=bool)], variable in table.unordered
+        return Distances.of(values if of_labels else normal_scores(values), of_labels)
 
     def groups(node: int) -> tuple[Dependence, Dependence, Dependence]:
         """Return how a residual depends on causes, on the mean that they predict, and on others."""
         residual, is_cause = residuals[node], adjacency[:, node] != 0
         if residual.values.size < 4 or residual.seen.mean() < LEAST_SEEN:
             return Dependence(None, 1.0), Dependence(None, 1.0), Dependence(None, 1.0)
-        noise = Distances.of(normal_scores(residual.values))
+        noise, rows = Distances.of(normal_scores(residual.values)), residual.rows.tobytes()
         others = [other for other in residuals if other != node and not reached[node, other]]
-        causes = [_dependence(other, distances(other, node), noise) for other in others if is_cause[other]]
-        rest = [_dependence(other, distances(other, node), noise) for other in others if not is_cause[other]]
+        causes = [_dependence(other, distances(other, rows), noise) for other in others if is_cause[other]]
+        rest = [_dependence(other, distances(other, rows), noise) for other in others if not is_cause[other]]
         mean = []
         if causes and residual.mean is not None:
             mean = [_dependence(node, Distances.of(normal_scores(residual.mean)), noise)]
