@@ -146,10 +146,8 @@ def _node(names: Sequence[Hashable], node: int, test: NodeTest, residual: Residu
     # P-values that differ less are equal, as those of a cause and of an increasing function of it.
     strongest = next(k for k, p in enumerate(p_values) if p <= (1.0 + 1e-9) * min(p_values))
     variable = groups[strongest].variable
-    on, is_described = (
-        None if variable is None else names[variable],
-        not (test.on_causes.variable is not None and residual.misfit > FAILED),
-    )
+    on = None if variable is None else names[variable]
+    is_described = not (test.on_causes.variable is not None and residual.misfit > FAILED)
     rejected = test.p_value < LEVEL or not is_described
     p_value = test.p_value if is_described else min(test.p_value, math.exp(-residual.misfit))
     meaning = MEANING[strongest].format(printable(on)) if rejected else ""

@@ -105,10 +105,8 @@ def _places(
     places = law.quantile_residuals(scaled, outputs, rng)
     if node not in model.columns.grids:
         return places
-    low, high = (
-        law.quantile_residuals(model.columns.scaling.apply(end, node), outputs, rng)
-        for end in model.columns.grids[node].cells(observed)
-    )
+    ends = (model.columns.scaling.apply(end, node) for end in model.columns.grids[node].cells(observed))
+    low, high = (law.quantile_residuals(end, outputs, rng) for end in ends)
     return np.where(law.has_density(scaled), low + (high - low) * rng.random(low.size), places)
 
 
