@@ -425,10 +425,9 @@ class _Question:
     def _estimand(self, share: float = 1.0, curve: Curve | None = None) -> str:
         cause, effect = (printable(self.table.names[k]) for k in (self.cause, self.effect))
         outcome, pair = self.outcome[0], self.contrast
-        text = f"change of {f'the probability of {outcome}' if outcome else f'the mean of {effect}'} "
-        text += (
-            f"for each unit of {cause}" if pair is None else f"if {cause} goes from {' to '.join(map(shown, pair[2:]))}"
-        )
+        moved = f"the probability of {outcome}" if outcome else f"the mean of {effect}"
+        by = f"if {cause} goes from {' to '.join(map(shown, pair[2:]))}" if pair else f"for each unit of {cause}"
+        text = f"change of {moved} {by}"
         if pair is None and curve is not None and curve.p_value < BENT:
             text += "; it bends, and this is the mean slope, weighted by what covariates leave of the cause"
         if self.units:

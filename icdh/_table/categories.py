@@ -182,9 +182,8 @@ def _check_label_count(categories: Categories, n_rows: int, column: str) -> None
     limit = MOST_LABELS if categories.declared else max_guessed_labels(n_rows)
     if len(categories.labels) <= limit:
         return
-    examples = (
-        f"{column} holds text, {counted(len(categories.labels), 'different label')} such as {categories.labels[0]!r}"
-    )
+    labels = counted(len(categories.labels), "different label")
+    examples = f"{column} holds text, {labels} such as {categories.labels[0]!r}"
     if len(categories.labels) > MOST_LABELS:
         raise TypeError(f"{examples}, more than {MOST_LABELS}; drop it, join rare labels, or encode it as numbers")
     raise TypeError(
