@@ -5,7 +5,7 @@ networkx, Graphviz, readers of GraphML, and of JSON.
 """
 
 import json
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -438,7 +438,7 @@ def causal_order(A: np.ndarray, names: Sequence[str] | None = None) -> list[int]
     order = _sources_first(A)
     if len(order) < len(A):
         labels = names or [f"x{i}" for i in range(len(A))]
-        cycle = " -> ".join(labels[i] for i in _cycle(A, order))
+        cycle = " -> ".join(labels[i] for i in find_cycle(A))
         raise ValueError(f"the graph has a cycle, {cycle}, so there is no causal order; see icdh.graphs.break_cycles")
     return order
 
@@ -461,8 +461,13 @@ def find_cycle(A: np.ndarray) -> list[int]:
     3
     """
     A = check_adjacency(A)
-    order = _sources_first(A)
-    return _cycle(A, order) if len(order) < len(A) else []
+    left = set(range(len(A))) - set(_sources_first(A))  # variables on cycles, and their descendants
+    if not left:
+        return []
+    path = [min(left)]
+    while path[-1] not in path[:-1]:
+        path.append(min(left.intersection(np.flatnonzero(A[:, path[-1]]).tolist())))
+    return path[path.index(path[-1]) :][::-1]
 
 
 def descendants(A: np.ndarray) -> np.ndarray:
@@ -596,12 +601,3 @@ def _parents(A: Floats | Mask) -> list[list[int]]:
     for cause, effect in np.argwhere(A).tolist():
         parents[effect].append(cause)
     return parents
-
-
-def _cycle(A: Floats | Mask, order: Collection[int]) -> list[int]:
-    """Return one cycle, its first variable repeated at the end, among the variables that have no causal order."""
-    left = set(range(len(A))) - set(order)
-    path = [min(left)]
-    while path[-1] not in path[:-1]:
-        path.append(min(left.intersection(np.flatnonzero(A[:, path[-1]]).tolist())))
-    return path[path.index(path[-1]) :][::-1]
