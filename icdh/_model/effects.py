@@ -71,7 +71,7 @@ def contrasts_of(
     Parameters
     ----------
     values : ndarray, shape (n,)
-        The values that the cause takes; codes of labels.
+        The values that the cause takes, not all of them equal; codes of labels.
     categories : Categories, optional
         Its labels.
     contrast : pair, optional
@@ -80,13 +80,11 @@ def contrasts_of(
     Raises
     ------
     ValueError
-        If ``contrast`` is no pair of different values that the cause may have, or the cause takes one value alone.
+        If ``contrast`` is no pair of different values that the cause may have.
     """
     if contrast is not None:
         return [_requested(contrast, categories)]
     taken = np.unique(values)
-    if taken.size < 2:
-        raise ValueError("the cause takes one value alone, so that nothing is known of others")
     if categories is not None:
         reference = reference_of(categories)
         others = [code for code in range(len(categories.labels)) if code != reference]
