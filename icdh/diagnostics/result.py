@@ -334,26 +334,6 @@ HEAD = (
 )
 
 
-def questions_about(edges: Sequence[EdgeCheck], n_questions: int) -> str:
-    """Return the first edges as TOML that `icdh.Knowledge.read` reads: all arrows are comments.
-
-    Parameters
-    ----------
-    edges : sequence of EdgeCheck
-        The most doubtful first.
-    n_questions : int
-        How many to ask about.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If ``n_questions`` is no whole number of at least one.
-    """
-    Number(1, integer=True).check("n_questions", n_questions)
-    lines = [line for number, edge in enumerate(edges[:n_questions], 1) for line in _question(number, edge)]
-    return "\n".join([*HEAD, "forbidden = [", *lines, "]", ""])
-
-
 def _question(number: int, edge: EdgeCheck) -> list[str]:
     cause, effect = _quoted(edge.cause), _quoted(edge.effect)
     known = [f"strength {edge.strength:.3g}"]
@@ -431,7 +411,10 @@ class ModelCheck(Result):
         ValueError, TypeError
             If ``n_questions`` is no whole number of at least one.
         """
-        return questions_about([edge for edge in self.edges if not edge.known], n_questions)
+        Number(1, integer=True).check("n_questions", n_questions)
+        edges = [edge for edge in self.edges if not edge.known][:n_questions]
+        lines = [line for number, edge in enumerate(edges, 1) for line in _question(number, edge)]
+        return "\n".join([*HEAD, "forbidden = [", *lines, "]", ""])
 
     def summary(self) -> str:
         """Return the check in plain words, with what it cannot see."""

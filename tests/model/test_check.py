@@ -22,7 +22,7 @@ from icdh.diagnostics import ModelCheck, NodeCheck, result
 from icdh.diagnostics.check import MEANING, NO_NOISE
 from icdh.diagnostics.independence import Distances, distance_correlation, holm, node_tests, p_value
 from icdh.diagnostics.residuals import residuals_of
-from icdh.diagnostics.result import EdgeCheck, questions_about
+from icdh.diagnostics.result import EdgeCheck
 from icdh.diagnostics.track_record import Marginals, track_record
 from icdh.files import write_table
 
@@ -410,7 +410,7 @@ def test_arrows_to_settle_by_knowledge_come_first():
 @pytest.mark.parametrize("names", [("a", "b"), ('say "so"\\', "line\nend\x7f"), (3, "Größe 😀 [*]"), ("#", "'")])
 def test_questions_are_knowledge_once_they_are_answered(names, tmp_path):
     path = tmp_path / "known.toml"
-    text = questions_about([edge(*names, known=False)], 5)
+    text = ModelCheck([], [edge(*names, known=False)], 1, 1, 0.05).questions()
     path.write_text(text, encoding="utf-8")
     assert Knowledge.read(path) == Knowledge()
     *others, question, last = text.splitlines()
