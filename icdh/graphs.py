@@ -254,10 +254,9 @@ def to_dot(A: np.ndarray, names: Sequence[Hashable]) -> str:
     True
     """
     known = texts(names)
-    lines = [f"  {_quoted(name)};" for name in known]
-    for cause, effect, strength in edge_list(A, known):
-        lines.append(f'  {_quoted(cause)} -> {_quoted(effect)} [label="{strength:.3g}"];')
-    return "\n".join(["digraph {", *lines, "}"]) + "\n"
+    nodes = [f"  {_quoted(name)};" for name in known]
+    edges = [f'  {_quoted(i)} -> {_quoted(j)} [label="{strength:.3g}"];' for i, j, strength in edge_list(A, known)]
+    return "\n".join(["digraph {", *nodes, *edges, "}"]) + "\n"
 
 
 def to_graphml(A: np.ndarray, names: Sequence[Hashable]) -> str:
