@@ -73,7 +73,7 @@ def with_source(graph: Graph, reversible: Iterable[tuple[int, int]], source: int
 
 
 def exact_direction_losses(families: WeighedFamilies, edges: Iterable[tuple[int, int]]) -> Iterator[Loss]:
-    """Yield edges, and by how much the best of all graphs with that edge turned scores higher.
+    """Yield edges, and by how much the best of all graphs with that edge turned scores higher; zero of a tie.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ def exact_direction_losses(families: WeighedFamilies, edges: Iterable[tuple[int,
         Edges; each end is a candidate of the other.
     """
     for i, j in edges:
-        yield (i, j), _best_weight(families, i, j) - _best_weight(families, j, i)
+        loss = _best_weight(families, i, j) - _best_weight(families, j, i)
+        yield (i, j), loss if loss > MIN_GAIN else 0.0
 
 
 def _best_weight(families: WeighedFamilies, cause: int, effect: int) -> float:

@@ -101,8 +101,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
         if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= 12:
             others = len(found.graph) - 1  # all graphs of families of at most four causes
             families = weigh_families(gains.scores, found.graph, rules, n_candidates=others, max_parents=4)
-            exact = exact_direction_losses(families, edges)
-            losses: Iterable[Loss] = ((edge, nats if nats > MIN_GAIN else 0.0) for edge, nats in exact)
+            losses: Iterable[Loss] = exact_direction_losses(families, edges)
         else:
             decided = found.decided
             by_subsample = [edge for edge in edges if edge[1] not in decided]
