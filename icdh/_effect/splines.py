@@ -48,8 +48,7 @@ def natural_spline(x: Floats, knots: Floats) -> Floats:
 
 def spline_knots(x: Floats, n_inner: int) -> Floats:
     """Return the ends of a column, and so many quantiles between 5 and 95 %, different ones alone."""
-    knots: Floats = np.unique(np.quantile(x, [0.0, *np.linspace(0.05, 0.95, n_inner), 1.0]))
-    return knots
+    return np.unique(np.quantile(x, [0.0, *np.linspace(0.05, 0.95, n_inner), 1.0]))
 
 
 def standardised(values: Floats) -> Floats:
@@ -57,8 +56,7 @@ def standardised(values: Floats) -> Floats:
     values = values / np.where(largest := np.abs(values).max(axis=0, initial=0.0), largest, 1.0)
     deviation = values.std(axis=0)
     varies = deviation > 1e-12
-    centred: Floats = np.where(varies, (values - values.mean(axis=0)) / np.where(varies, deviation, 1.0), 0.0)
-    return centred
+    return np.where(varies, (values - values.mean(axis=0)) / np.where(varies, deviation, 1.0), 0.0)
 
 
 def demeaned(values: Floats, within: Sequence[Integers], weights: Floats) -> Floats:

@@ -251,8 +251,7 @@ def _labels(values: Floats) -> Floats:
         if distinct[k].size > MOST_LABELS or 4 * (len(indicators) + distinct[k].size) > values.shape[1]:
             break
         indicators += [(values[k] == value).astype(float) for value in distinct[k][1:]]
-    functions: Floats = np.linalg.qr(np.array(indicators).T)[0].T
-    return functions
+    return np.linalg.qr(np.array(indicators).T)[0].T
 
 
 def _ranks_beside(labels: Floats, series: Floats) -> Floats:

@@ -115,8 +115,7 @@ class RelatedRows:
         placed[:, axis] = series
         size = 1 << (placed.shape[1] + n_lags - 1).bit_length()  # sums that wrap around come after the last lag
         spectrum = np.square(np.abs(np.fft.rfft(placed, size, axis=1)))
-        sums: Floats = np.fft.irfft(spectrum, size, axis=1)[:, :n_lags]
-        return sums
+        return np.fft.irfft(spectrum, size, axis=1)[:, :n_lags]
 
 
 def numbered(labels: Iterable[Hashable]) -> Integers:

@@ -35,8 +35,7 @@ class Observed:
     @cached_property
     def counts(self) -> Integers:
         """How often each value is there, in ascending order of the values."""
-        counts: Integers = np.unique(self.values, return_counts=True)[1]
-        return counts
+        return np.unique(self.values, return_counts=True)[1]
 
     @property
     def has_few_values(self) -> bool:

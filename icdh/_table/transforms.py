@@ -128,13 +128,11 @@ class Rescaled:
 
     def apply(self, x: Floats) -> Floats:
         """Return the transformed values."""
-        transformed: Floats = self.sign * (self.transform.apply(self.sign * x) - self.offset) / self.scale
-        return transformed
+        return self.sign * (self.transform.apply(self.sign * x) - self.offset) / self.scale
 
     def undo(self, z: Floats) -> Floats:
         """Return the values that are transformed to these."""
-        values: Floats = self.sign * self.transform.undo(self.sign * z * self.scale + self.offset)
-        return values
+        return self.sign * self.transform.undo(self.sign * z * self.scale + self.offset)
 
     def log_slope(self, x: Floats) -> Floats:
         """Return the logarithm of the derivative."""

@@ -31,8 +31,7 @@ def cells(sample: Floats) -> tuple[Floats, Floats]:
 def edges_of_cells(values: Floats) -> Floats:
     """Return the edges half-way between values in ascending order, shape (k + 1,); outermost cells are symmetric."""
     middles = (values[1:] + values[:-1]) / 2
-    edges: Floats = np.concatenate([[2 * values[0] - middles[0]], middles, [2 * values[-1] - middles[-1]]])
-    return edges
+    return np.concatenate([[2 * values[0] - middles[0]], middles, [2 * values[-1] - middles[-1]]])
 
 
 def places(sample: Floats, rng: np.random.Generator) -> Floats:
