@@ -79,11 +79,8 @@ def point_mass(values: Floats) -> PointMass | None:
     top = int(np.argmax(counts))
     reach = TIES.neighbours
     around = np.delete(counts[max(top - reach, 0) : top + reach + 1], min(top, reach))
-    if (
-        around.size == 0
-        or counts[top] <= TIES.mass_share * values.size
-        or counts[top] < TIES.mass_over_neighbours * around.max()
-    ):
+    least = TIES.mass_over_neighbours * around.max(initial=0)
+    if around.size == 0 or counts[top] <= TIES.mass_share * values.size or counts[top] < least:
         return None
     if _is_one_of_several(counts, top) or _is_what_a_gap_would_hold(distinct, counts, top):
         return None
