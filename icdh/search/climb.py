@@ -209,9 +209,8 @@ class Climber:
         hopeful = np.divmod(np.flatnonzero(self._hopeful), len(graph))
         legal = legal_moves(graph, rules, self.max_parents, hopeful, lines)
         prospects, count = Prospects(legal, self._gains, self._certain, self.doubt, least_gain), FIRST_BATCH
-        while (
-            prospects.largest > least_gain and prospects.best < prospects.largest - tie
-        ):  # a tie is no reason to go on
+        # A tie is no reason to go on.
+        while prospects.largest > least_gain and prospects.best < prospects.largest - tie:
             chosen, count = prospects.first(count, tie), min(2 * count, LARGEST_BATCH)
             self._score(graph, prospects.moves(chosen))
             prospects.update(chosen)
