@@ -194,8 +194,7 @@ class Interventions:
     def contexts(self) -> list[Hashable]:
         """The conditions of unknown targets that are compared with the reference, or with what is known."""
         present = self._present
-        contexts = [condition for condition in present if self.targets[condition] is None]
-        contexts = [condition for condition in contexts if condition != self.reference]
+        contexts = [name for name in present if self.targets[name] is None and name != self.reference]
         return contexts[1:] if len(contexts) == len(present) else contexts
 
     def of_rows(self, rows: ArrayLike) -> "Interventions":
