@@ -324,8 +324,7 @@ class _Question:
     @property
     def is_number(self) -> bool:
         """Whether the cause has neither labels nor two values."""
-        kind = self.table.kinds[self.cause]
-        return not KINDS[kind].takes_labels and self.table.n_distinct(self.cause) > 2
+        return not KINDS[self.table.kinds[self.cause]].takes_labels and self.table.n_distinct(self.cause) > 2
 
     @property
     def is_slope(self) -> bool:

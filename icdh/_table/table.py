@@ -437,8 +437,7 @@ class Scaling:
         average, deviation = np.transpose([mean_and_deviation(column, weights) for column in shares])
         mean = np.where(table.varying, average * peak, table.values[:, 0])
         offset = np.where(table.varying & (how == "none"), 0.0, mean)
-        spread = deviation * peak
-        scale = np.where(table.varying & (how == "standardize"), spread, 1.0)
+        scale = np.where(table.varying & (how == "standardize"), deviation * peak, 1.0)
         offset[table.unordered], scale[table.unordered] = 0.0, 1.0
         return cls(offset, scale)
 

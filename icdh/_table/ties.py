@@ -245,8 +245,7 @@ def wide_heaps(values: Floats, low: Floats, high: Floats) -> tuple[Floats, Float
 
 def spread_of(values: Floats) -> float:
     """Return the standard deviation of a column, or less by its quartiles."""
-    quartiles = np.quantile(values, (0.25, 0.75))
-    return float(min(values.std(), np.ptp(quartiles) / 1.349) or values.std())
+    return float(min(values.std(), np.ptp(np.quantile(values, (0.25, 0.75))) / 1.349) or values.std())
 
 
 def _adjacent(counts: Integers) -> Floats:

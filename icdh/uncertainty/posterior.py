@@ -219,8 +219,7 @@ def _in_users_columns(drawn: GraphPosterior, order: Integers, dag: Mask) -> Grap
 
     ``dag`` is the graph of the fit, shape (N, N): its edges at columns that do not vary were required.
     """
-    variables = len(drawn.names)
-    columns = order < variables  # the others are conditions of an experiment
+    columns = order < len(drawn.names)  # the others are conditions of an experiment
 
     def widened(graphs: Mask) -> Mask:
         full = np.tile(dag, (len(graphs), 1, 1))
