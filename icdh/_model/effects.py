@@ -397,8 +397,7 @@ def effects(model: CausalModel, *, n_samples: int = 2000, random_state: RandomSt
     reach = graphs.descendants(model.adjacency)
     total = []
     for cause in np.flatnonzero(reach.any(axis=1)).tolist():
-        natural = rows.values[cause]
-        if np.ptp(natural) > 0.0:
+        if np.ptp(rows.values[cause]) > 0.0:
             total += _effects_of(model, rows, cause, np.flatnonzero(reach[cause]).tolist())
     return sorted(total, key=lambda effect: -effect.share)
 

@@ -103,9 +103,7 @@ def check(
         )
     X, labels = without_groups(X, groups)
     table = with_relations(fitted.columns.as_table(X), labels, sequence)
-    settled = None
-    if knowledge is not None:
-        settled = Knowledge.of(knowledge).rules(fitted.names).settled
+    settled = None if knowledge is None else Knowledge.of(knowledge).rules(fitted.names).settled
     check_same_rows(X, interventions, "interventions")
     design = Design.of(interventions, table)
     rng = random_generator(random_state)
