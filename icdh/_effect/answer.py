@@ -16,7 +16,7 @@ from icdh._effect.sample import Estimate, Sample, robustness_value, strongest_co
 from icdh._effect.slope import Slope
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.effects import Contrast, contrasts_of, outcome_values, outcomes_of, shown
-from icdh._model.structural import StructuralModel
+from icdh._model.structural import StructuralModel, model_of
 from icdh._rows.dependence import repeats, resembles_its_past
 from icdh._table.categories import Label
 from icdh._table.frames import column_labels, without_column
@@ -144,7 +144,7 @@ def effect(
     LEVEL.check("level", level)
     if isinstance(adjust, str):
         Choice(("graph", "posterior")).check("adjust, if not a list of covariates,", adjust)
-    if _model_of(X) is not None:
+    if model_of(X) is not None:
         raise TypeError(
             f"a model keeps no rows, so that it has no intervals; give the table, and the model by {option('model')}, "
             "or ask the model alone for effects() and average_effect()"
@@ -153,7 +153,7 @@ def effect(
     X, ways, labels_of_units, shares = _without_units(X, variables, groups, within, sample_weight)
     for fixed in () if isinstance(adjust, str) else labels_of_units.keys() & map(str, adjust):
         raise ValueError(f"{option('within')} holds {fixed!r} fixed already; leave it out of {option('adjust')}")
-    labels, graph = next(iter(ways), None), _model_of(model)
+    labels, graph = next(iter(ways), None), model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
     table = table_of(X, labels, sequence, kinds)
     if graph is not None and graph.names != table.names:
@@ -188,7 +188,7 @@ def effect(
         sets = parent_sets(graphs.graphs, graphs.weights, *pair)
         answers, notes = [each.mixture(sets) for each in questions], list[str]()
     else:
-        covariates = covariates_of(adjust, _model_of(model), table.names, *pair)
+        covariates = covariates_of(adjust, model_of(model), table.names, *pair)
         adjacency = None if graph is None else graph.adjacency
         notes = notes_on_covariates(adjacency, Knowledge.of(knowledge), table.names, *pair, covariates)
         question.check(covariates)
@@ -199,7 +199,7 @@ def effect(
             influence = results[0][1][np.argsort(question.order(covariates))]
             notes += _notes_on_rows(table, [*covariates, *pair], influence)
     notes = [*answers[0].notes, *notes]
-    if (fitted := _model_of(model)) is not None and fitted.about.get("weights") and shares is None:
+    if (fitted := model_of(model)) is not None and fitted.about.get("weights") and shares is None:
         is_count = fitted.about.get("weights") == "frequency"
         remedy = "repeat every row as often as it counts" if is_count else f"give {option('sample_weight')}"
         notes.append(f"the graph was learned with weights of rows, this answer is without; {remedy}")
@@ -240,12 +240,6 @@ def _without_units(
     for column in sorted(names, key=lambda name: name if isinstance(name, int) else -1, reverse=True):
         X = without_groups(X, column)[0]
     return X, labels[: len(ways)], dict(zip(named, labels[len(ways) :], strict=True)), weights
-
-
-def _model_of(X: object) -> StructuralModel | None:
-    """Return the fitted model of an estimator, or a model; None of anything else."""
-    model = getattr(X, "model_", X)
-    return model if isinstance(model, StructuralModel) else None
 
 
 def covariates_of(

@@ -416,6 +416,12 @@ class StructuralModel(CausalModel):
         page.write_page(path, facts)
 
 
+def model_of(fitted: object) -> StructuralModel | None:
+    """Return the model of a fitted estimator, or a model itself; None of anything else."""
+    model = getattr(fitted, "model_", fitted)
+    return model if isinstance(model, StructuralModel) else None
+
+
 def load(path: str | Path) -> StructuralModel:
     """Read a model that ``save`` wrote.
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.export import weight_unit
-from icdh._model.structural import StructuralModel
+from icdh._model.structural import StructuralModel, model_of
 from icdh._node_model.score import FAILED
 from icdh._table.experiments import Design, Interventions
 from icdh._table.relations import Groups, with_relations, without_groups
@@ -129,8 +129,7 @@ def check(
 
 def _fitted(model: object) -> StructuralModel:
     """Return the structural model that an estimator learned, or that this is."""
-    structural = getattr(model, "model_", model)
-    if isinstance(structural, StructuralModel):
+    if (structural := model_of(model)) is not None:
         return structural
     if hasattr(model, "fit"):
         raise NotFittedError(f"this {type(model).__name__} is not fitted yet; call fit(X) first")
