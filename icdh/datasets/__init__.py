@@ -2,7 +2,7 @@
 
 import csv
 import gzip
-from collections.abc import Hashable
+import json
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,29 +14,6 @@ from icdh._utils.arrays import Floats, Integers
 from icdh.files import LabelledTable
 
 __all__ = ["Dataset", "load_sachs"]
-
-EFFECTS = {  # by their cause, in the consensus graph
-    "Erk": ("Akt",),
-    "Mek": ("Erk",),
-    "PIP3": ("PIP2",),
-    "PKA": ("Akt", "Erk", "Jnk", "Mek", "P38", "Raf"),
-    "PKC": ("Jnk", "Mek", "P38", "PKA", "Raf"),
-    "Plcg": ("PIP2", "PIP3"),
-    "Raf": ("Mek",),
-}
-# What each condition acts on, of the variables measured: an inhibitor or activator of that molecule. ICAM-2 stimulates
-# the whole pathway, and LY294002 inhibits PI3K, which was not measured.
-TARGETS: dict[Hashable, tuple[str, ...] | None] = {
-    "cd3cd28": (),
-    "cd3cd28+icam2": None,
-    "cd3cd28+aktinhib": ("Akt",),
-    "cd3cd28+g0076": ("PKC",),
-    "cd3cd28+psitect": ("PIP2",),
-    "cd3cd28+u0126": ("Mek",),
-    "cd3cd28+ly294002": None,
-    "pma": ("PKC",),
-    "b2camp": ("PKA",),
-}
 
 
 @dataclass(frozen=True)
@@ -90,9 +67,11 @@ def load_sachs(*, experiments: bool = False) -> Dataset:
     -----
     The numbers are those of the example-causal-datasets collection (Center for Causal Discovery, CC0), with columns
     renamed to the names of the article. The first 853 rows are also those of ``cdt/data/resources/cyto_full_data.csv``
-    in the Python package cdt 0.6.0. Inhibitors act on what a molecule does, not always on how much of it is measured.
-    To take its values as set is the approximation that the article made. The graph is the consensus network of 17 edges
-    that has served as reference since NOTEARS. Other authors count 18 to 20.
+    in the Python package cdt 0.6.0. The target of a condition is the measured molecule that it inhibits or activates.
+    ICAM-2 stimulates the whole pathway, and LY294002 inhibits PI3K, which was not measured: their targets are unknown.
+    Inhibitors act on what a molecule does, not always on how much of it is measured. To take its values as set is the
+    approximation that the article made. The graph is the consensus network of 17 edges that has served as reference
+    since NOTEARS. Other authors count 18 to 20.
 
     References
     ----------
@@ -108,13 +87,15 @@ def load_sachs(*, experiments: bool = False) -> Dataset:
     >>> load_sachs(experiments=True).interventions.conditions[-1]
     'b2camp'
     """
-    with gzip.open(Path(__file__).parent / "data" / "sachs.csv.gz", "rt", encoding="utf-8", newline="") as file:
+    folder = Path(__file__).parent / "data"
+    with gzip.open(folder / "sachs.csv.gz", "rt", encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file if experiments else islice(file, 1 + 853))
     names = header[:-1]
     data = np.array([row[:-1] for row in rows], dtype=float)
+    known = json.loads((folder / "sachs.json").read_text(encoding="utf-8"))
+    edges = tuple((cause, effect) for cause, effects in known["effects"].items() for effect in effects)
     adjacency = np.zeros((len(names), len(names)), dtype=int)
-    edges = tuple((cause, effect) for cause, effects in EFFECTS.items() for effect in effects)
     for cause, effect in edges:
         adjacency[names.index(cause), names.index(effect)] = 1
-    interventions = Interventions([row[-1] for row in rows], TARGETS) if experiments else None
+    interventions = Interventions([row[-1] for row in rows], known["targets"]) if experiments else None
     return Dataset(data, names, edges, adjacency, interventions)
