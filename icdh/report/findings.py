@@ -35,14 +35,6 @@ from icdh.report.pictures import svg_of
 from icdh.uncertainty.ensemble import GraphEnsemble
 
 MOST_CURVES = 60
-EFFECTS = (
-    "change: what setting the cause does to the mean of the effect, or to the risk of the outcome",
-    "contrast: the two values of the cause, of numbers and grades those nearest to half a standard deviation below and "
-    "above the mean",
-    "share: that of the effect's standard deviation which its mean covers as the cause runs through its values",
-    "spread: ratio of the effect's standard deviations at the two values, undefined where the first is zero",
-    "pairs without a path in the graph are not listed: that is not evidence of no effect",
-)
 
 
 def findings(
@@ -86,7 +78,6 @@ def findings(
         "n_curves": min(len(edges), MOST_CURVES),
         "check": None if check is None else check.to_dict(),
         "effects": [effect._asdict() for effect in model.effects()[:40]],
-        "about_effects": EFFECTS,
         "assumptions": _assumptions(model, table, check),
         "about": model.about,
         "command": command,
