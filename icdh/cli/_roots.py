@@ -4,26 +4,14 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Collection, Sequence
+from importlib.resources import files
 
 import numpy as np
 
 from icdh._utils.arrays import Floats
 from icdh._utils.labels import printable
 
-GIVEN = frozenset(
-    """
-    age agegroup agecat asian birthdate birthyear black birthday caucasian date dateofbirth day dob ethnic ethnicity
-    female gender hisp hispanic hour male man minority month monthofbirth nonwhite quarter race season sex week
-    weekday white woman year yearofbirth yob yr
-    alter datum geburtsjahr geschlecht jahr jahreszeit mann mannlich monat tag weiblich
-    annee femme genre homme jour mois naissance saison sexe
-    ano edad estacion fecha genero hombre mes mujer raza sexo
-    anno femmina genere idade maschio mese sesso
-    geboortejaar geslacht jaar leeftijd maand man vrouw
-    alder fodelsear kjonn plec rok wiek vek pohlavi rik vozrast pol god
-    возраст год пол 年齢 性別 年 年龄 性别 나이 성별
-    """.split()  # noqa: SIM905 - as words of a text
-)
+GIVEN = frozenset(files("icdh.cli").joinpath("roots.txt").read_text(encoding="utf-8").split())
 
 
 def question_about_roots(adjacency: Floats, names: Sequence[object], dates: Collection[str] = ()) -> str | None:
