@@ -222,21 +222,27 @@ class Command:
     @property
     def other_ways_with_gaps(self) -> list[str]:
         """What can be done about gaps but to leave out their rows."""
-        return [way for way in self.options()["missing"]["choices"] if way not in ("error", "drop")]
+        return [way for way in self.options()["missing"].metadata["how"]["choices"] if way not in ("error", "drop")]
 
     @classmethod
-    def options(cls) -> dict[str, Mapping[str, Any]]:
-        """Return how every option is read, by its field."""
-        return {part.name: part.metadata["how"] for part in filter(_is_option, fields(cls))}
+    def options(cls) -> dict[str, Field[Any]]:
+        """Return the fields that are options, by name."""
+        return {part.name: part for part in fields(cls) if part.metadata}
 
     @classmethod
     def groups(cls) -> Iterator[tuple[str, list[Field[Any]]]]:
-        """Yield the title and the options of every group, those without a title first."""
-        of_class = {option.name: option for option in fields(cls)}
-        groups = {part: [of_class.pop(option.name) for option in fields(part)] for part in cls._parts()}
-        yield "", list(filter(_is_option, of_class.values()))
-        for part, options in groups.items():
-            yield part.title, _as_inherited(part, options)
+        """Yield the title and the options of every group, those without a title first.
+
+        The options of a group are its own, then those of each class that it inherits.
+        """
+        options = cls.options()
+        groups = {
+            part: [options.pop(name) for base in part.__mro__ for name in get_annotations(base) if name in options]
+            for part in cls._parts()
+        }
+        yield "", [*options.values()]
+        for part, of_group in groups.items():
+            yield part.title, of_group
 
     @classmethod
     def _parts(cls) -> list[Any]:
@@ -247,22 +253,11 @@ class Command:
     @property
     def files(self) -> list[tuple[str, File, str]]:
         """The files that were given: what messages call each, its type, and its path."""
-        given = ((how.get("type"), name, getattr(self, name)) for name, how in self.options().items())
         return [
             (file.called or f"--{name.replace('_', '-')}", file, path)
-            for file, name, path in given
-            if isinstance(file, File) and path
+            for name, part in self.options().items()
+            if isinstance(file := part.metadata["how"].get("type"), File) and (path := getattr(self, name))
         ]
-
-
-def _as_inherited(part: type, options: Sequence[Field[Any]]) -> list[Field[Any]]:
-    """Return the options among the fields of a class: its own first, then those of each class that it inherits."""
-    classes = [get_annotations(base) for base in part.__mro__]
-    return sorted(filter(_is_option, options), key=lambda field: [field.name in own for own in classes].index(True))
-
-
-def _is_option(part: Field[Any]) -> bool:
-    return bool(part.metadata)
 
 
 class _MissingValues(argparse.Action):
