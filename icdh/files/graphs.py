@@ -96,7 +96,9 @@ def graph_from_text(
     if suffix == ".json" or text.lstrip().startswith("{"):
         edges, nodes = _json_graph(name, text)
         return _from_edges(name, edges, nodes if names is None else names)
-    rows = _rows(name, text, delimiter, decimal)
+    rows = list(rows_of(name, text, delimiter or sniffed_delimiter(text, decimal)))
+    if decimal == ",":
+        rows = [(line, [_with_point(cell) for cell in row]) for line, row in rows]
     if not rows:
         raise ValueError(f"{name} is empty; it must hold an adjacency matrix or an edge list")
     headers = ("cause", "effect"), ("source", "target"), ("from", "to")
@@ -104,12 +106,6 @@ def graph_from_text(
     if has_header or all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
         return _from_edges(name, _edges(name, rows[has_header:]), names)
     return _from_matrix(name, rows, names)
-
-
-def _rows(name: str, text: str, delimiter: str | None = None, decimal: str = ".") -> list[Row]:
-    """Return the rows of a text, in which numbers have a decimal point."""
-    rows = list(rows_of(name, text, delimiter or sniffed_delimiter(text, decimal)))
-    return [(line, [_with_point(cell) for cell in row]) for line, row in rows] if decimal == "," else rows
 
 
 def _with_point(cell: str) -> str:
@@ -183,10 +179,10 @@ def _from_matrix(path: str, rows: Sequence[Row], names: Sequence[str] | None) ->
         head, rows = rows[0][1], rows[1:]
         if len(head) == len(rows) + 1:
             head = head[1:]
-            rows = [
-                (line, _without_label(path, line, row, name_of(label)))
-                for (line, row), label in zip(rows, head, strict=True)
-            ]
+            for (line, (label, *_)), name in zip(rows, map(name_of, head), strict=True):
+                if name_of(label) != name:
+                    raise ValueError(f"{path}, line {line}: the row is labelled {label!r}, the column {name!r}")
+            rows = [(line, row[1:]) for line, row in rows]
         unnamed = [k + 1 for k, cell in enumerate(head) if not cell and not isinstance(cell, Quoted)]
         if unnamed:
             raise ValueError(f"{path}, line 1: column {unnamed[0]} has no name; name it")
@@ -208,12 +204,6 @@ def _from_matrix(path: str, rows: Sequence[Row], names: Sequence[str] | None) ->
         if (weight := _weight(path, f"line {line}", cell))
     ]
     return _from_edges(path, edges, names or known)
-
-
-def _without_label(path: str, line: int, row: list[str], name: str) -> list[str]:
-    if name_of(row[0]) != name:
-        raise ValueError(f"{path}, line {line}: the row is labelled {row[0]!r}, the column {name!r}")
-    return row[1:]
 
 
 def write_graph(path: str | os.PathLike[str], A: ArrayLike, names: Sequence[str]) -> None:
