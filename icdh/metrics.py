@@ -128,7 +128,19 @@ def edge_differences(estimate: object, truth: object, *, undirected: str = "stri
     EdgeDifferences(extra=1, missing=0, reversed=1)
     """
     pair = comparable(estimate, truth)
-    return _differences(pair.estimate, pair.truth, undirected)
+    Choice(("strict", "favourable")).check("undirected", undirected)
+    upper = np.triu_indices(len(pair.truth), k=1)
+    forward, backward = pair.estimate[upper], pair.estimate.T[upper]
+    true_forward, true_backward = pair.truth[upper], pair.truth.T[upper]
+    adjacent, truly_adjacent = forward | backward, true_forward | true_backward
+    differs = (forward != true_forward) | (backward != true_backward)
+    if undirected == "favourable":
+        differs &= ~(forward & backward)
+    return EdgeDifferences(
+        extra=int(np.sum(adjacent & ~truly_adjacent)),
+        missing=int(np.sum(~adjacent & truly_adjacent)),
+        reversed=int(np.sum(adjacent & truly_adjacent & differs)),
+    )
 
 
 def shd(estimate: object, truth: object, *, undirected: str = "strict") -> int:
@@ -165,22 +177,6 @@ def shd(estimate: object, truth: object, *, undirected: str = "strict") -> int:
     2
     """
     return sum(edge_differences(estimate, truth, undirected=undirected))
-
-
-def _differences(estimated: Mask, true: Mask, undirected: str) -> EdgeDifferences:
-    Choice(("strict", "favourable")).check("undirected", undirected)
-    upper = np.triu_indices(len(true), k=1)
-    forward, backward = estimated[upper], estimated.T[upper]
-    true_forward, true_backward = true[upper], true.T[upper]
-    adjacent, truly_adjacent = forward | backward, true_forward | true_backward
-    differs = (forward != true_forward) | (backward != true_backward)
-    if undirected == "favourable":
-        differs &= ~(forward & backward)
-    return EdgeDifferences(
-        extra=int(np.sum(adjacent & ~truly_adjacent)),
-        missing=int(np.sum(~adjacent & truly_adjacent)),
-        reversed=int(np.sum(adjacent & truly_adjacent & differs)),
-    )
 
 
 def sid(estimate: object, truth: object) -> int:
