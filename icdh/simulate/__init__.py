@@ -70,9 +70,10 @@ def erdos_renyi(n_variables: int, edges_per_variable: float, random_state: Rando
     >>> graph.shape, is_dag(graph)
     ((10, 10), True)
     """
-    causes, effects = np.triu_indices(_n_variables(n_variables), k=1)
-    rng = np.random.default_rng(random_state)
+    Number(1, integer=True).check("n_variables", n_variables)
     Number(0).check("edges_per_variable", edges_per_variable)
+    causes, effects = np.triu_indices(n_variables, k=1)
+    rng = np.random.default_rng(random_state)
     n_edges = round(edges_per_variable * n_variables)
     if abs(n_edges - edges_per_variable * n_variables) > 1e-9 * n_variables:
         raise ValueError(
@@ -127,7 +128,7 @@ def scale_free(n_variables: int, edges_per_variable: float, random_state: Random
     >>> graph.shape, is_dag(graph)
     ((10, 10), True)
     """
-    _n_variables(n_variables)
+    Number(1, integer=True).check("n_variables", n_variables)
     Number(0).check("edges_per_variable", edges_per_variable)
     n_effects = int(edges_per_variable)
     if n_effects != edges_per_variable:
@@ -174,11 +175,6 @@ def relabel(graph: ArrayLike, random_state: RandomState = None) -> NDArray[Any]:
 
 
 GRAPHS = {"erdos-renyi": erdos_renyi, "scale-free": scale_free}
-
-
-def _n_variables(n_variables: int) -> int:
-    Number(1, integer=True).check("n_variables", n_variables)
-    return n_variables
 
 
 def varsortability(X: object, graph: object) -> float:

@@ -178,26 +178,9 @@ MECHANISMS = {
 MomentsFunction: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]  # from causes to mean and spread
 
 
-class Moments(NamedTuple):
-    """Mean and spread of one variable given its P causes.
-
-    Attributes
-    ----------
-    mean, std : ndarray, shape (M,)
-        Mean and standard deviation at every observation.
-    weights : ndarray, shape (P,)
-        The strength of every cause in the mean.
-    function : callable
-        What gives both: from causes of shape (K, P) to mean and standard deviation, each of shape (K,).
-    """
-
-    mean: Floats
-    std: Floats
-    weights: Floats
-    function: MomentsFunction
-
-
-def draw_moments(parents: Floats, mechanism: str, noise: str, spread: float, rng: np.random.Generator) -> Moments:
+def draw_moments(
+    parents: Floats, mechanism: str, noise: str, spread: float, rng: np.random.Generator
+) -> tuple[Floats, Floats, Floats, MomentsFunction]:
     """Draw the mean and the standard deviation of a variable as functions of its causes.
 
     Parameters
@@ -212,12 +195,21 @@ def draw_moments(parents: Floats, mechanism: str, noise: str, spread: float, rng
         Largest over smallest standard deviation, where the noise bounds it.
     rng : Generator
         Source of randomness.
+
+    Returns
+    -------
+    mean, std : ndarray, shape (M,)
+        Mean and standard deviation at every observation.
+    weights : ndarray, shape (P,)
+        The strength of every cause in the mean.
+    function : callable
+        What gives both: from causes of shape (K, P) to mean and standard deviation, each of shape (K,).
     """
     has_causes = parents.shape[1] > 0
     if has_causes and noise in SHARED_LAYER:
         _, weights, outputs = mlp(parents, rng, n_outputs=2)
         moments = partial(_of_shared_layer, outputs=outputs, variance=SHARED_LAYER[noise])
-        return Moments(*moments(parents), weights, moments)
+        return *moments(parents), weights, moments
     mean = MECHANISMS[mechanism](parents, rng) if has_causes else _constant(parents, 0.0)
     if has_causes and noise in SCALES:
         g = MECHANISMS[mechanism](parents, rng)
@@ -225,7 +217,7 @@ def draw_moments(parents: Floats, mechanism: str, noise: str, spread: float, rng
         std = Drawn(scale(g.values), g.weights, partial(_scaled, g=g.function, scale=scale))
     else:
         std = _constant(parents, np.sqrt(rng.uniform(0.5, 2.0)) if noise == "homo-nv" else 1.0)
-    return Moments(mean.values, std.values, mean.weights, partial(_both, mean=mean.function, std=std.function))
+    return mean.values, std.values, mean.weights, partial(_both, mean=mean.function, std=std.function)
 
 
 def _both(parents: Floats, mean: Function, std: Function) -> tuple[Floats, Floats]:
