@@ -325,7 +325,8 @@ def _remedy(command: Command, options: Mapping[str, object]) -> str:
             words += [option_named(name), next((word for word, mark in known if mark == value), str(value))]
     if not words:
         return ""
-    others = [f"--missing {way}" for way in command.other_ways_with_gaps]
+    choices = command.options()["missing"].metadata["how"]["choices"]
+    others = [f"--missing {way}" for way in choices if way not in ("error", "drop")]
     other = f" (or {' or '.join(others)})" if others and "gaps" in options else ""
     return f"; this reads it: {shlex.join(['icdh', *given, *words])}{other}"
 

@@ -219,11 +219,6 @@ class Command:
         """The name of the table; empty of the standard input."""
         return self.dataset or ("" if self.data == STANDARD_INPUT else os.path.basename(self.data))
 
-    @property
-    def other_ways_with_gaps(self) -> list[str]:
-        """What can be done about gaps but to leave out their rows."""
-        return [way for way in self.options()["missing"].metadata["how"]["choices"] if way not in ("error", "drop")]
-
     @classmethod
     def options(cls) -> dict[str, Field[Any]]:
         """Return the fields that are options, by name."""

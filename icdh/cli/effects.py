@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from icdh._model.structural import StructuralModel
 from icdh._table.relations import Groups
-from icdh._table.table import Table
 from icdh._utils.checks import LEVEL
 from icdh._utils.labels import aligned, printable, short, variable_index
 from icdh.cli import _options as options
@@ -105,7 +104,10 @@ def _answer(command: "Effects") -> "Effect":
     rows = rows.complete(read)
     ways: tuple[Groups, ...] = (rows.groups, *(rows.units[name] for name in clusters[1:]))
     declared = dict(command.kinds) or None
-    coded = table_of(rows.table, None, False, declared)
+    contrast = None
+    if command.contrast is not None:
+        of, texts = table_of(rows.table, None, False, declared), command.contrast.split(",")
+        contrast = [cell_of(of, command.cause, text.strip(), "--contrast") for text in texts]
     model = _fitted(command, rows) if saved is None and adjust in GRAPHS else saved  # it shows its own progress
     with watched(command, "", doing="estimating the effect"):
         return effect(
@@ -113,7 +115,7 @@ def _answer(command: "Effects") -> "Effect":
             command.cause,
             command.effect,
             adjust,
-            contrast=_contrast(command, coded),
+            contrast=contrast,
             target=command.target,
             within={name: rows.units[name] for name in within},
             groups=ways,
@@ -125,14 +127,6 @@ def _answer(command: "Effects") -> "Effect":
             knowledge=knowledge_of(command),
             random_state=command.seed,
         )
-
-
-def _contrast(command: "Effects", of: Table) -> list[float | str] | None:
-    """Return what the cause is set from and to, None if nobody says; ``of`` has names and categories."""
-    if command.contrast is None:
-        return None
-    texts = command.contrast.split(",")
-    return [cell_of(of, command.cause, text.strip(), "--contrast") for text in texts]
 
 
 def _curve(command: "Effects", model: StructuralModel) -> list[dict[str, object]]:
