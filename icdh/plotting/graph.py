@@ -5,6 +5,7 @@ The graph of a fitted model shows what is known of its edges.
 
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -99,20 +100,17 @@ def plot_graph(
     if len(names) != len(A):
         raise ValueError(f"names must hold {len(A)} labels, one a variable; got {len(names)}")
     N, edges = len(A), graphs.strongest_first(A)
-    drawn = edges[:shown_edges]
-    kept = sorted({node for edge in drawn for node in edge}) if len(drawn) < len(edges) else list(range(N))
+    lines = {edge: (styles or {}).get(edge, EdgeStyle()) for edge in edges[:shown_edges]}
+    kept = sorted(set(chain.from_iterable(lines))) if len(lines) < len(edges) else list(range(N))
     place = {node: k for k, node in enumerate(kept)}
-    labels = [str(names[k]) for k in kept]
-    weights, lines, shown = {}, {}, np.zeros((len(kept), len(kept)))
-    for i, j in drawn:
-        edge = place[i], place[j]
-        weights[edge] = shown[edge] = abs(float(A[i, j]))
-        lines[edge] = (styles or {}).get((i, j), EdgeStyle())
-    layout = layout or layered_layout(shown, box_sizes(labels), 13.3)  # the width of a slide
-    strengths = [weight for weight in weights.values() if weight > LEAST]
+    labels, shown = [str(names[k]) for k in kept], np.zeros((N, N))
+    for edge in lines:
+        shown[edge] = abs(A[edge])
+    layout = layout or layered_layout(shown[np.ix_(kept, kept)], box_sizes(labels), 13.3)  # the width of a slide
+    strengths = shown[shown > LEAST].tolist()
     key = _widths(strengths, unit) if unit else []
     key += dict.fromkeys(style for style in lines.values() if style.meaning)
-    if len(drawn) < len(edges):
+    if len(lines) < len(edges):
         bare = f", {counted(N - len(kept), 'variable')} without one of them left out" if len(kept) < N else ""
         count = f"the {shown_edges} strongest of {len(edges)} arrows{bare}; {option('shown_edges')} shows more"
         key.append(EdgeStyle(line="none", meaning=count))
@@ -130,13 +128,12 @@ def plot_graph(
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     scale = float((ax.get_position().size * figure.get_size_inches() / (high - low)).min())  # inches of paper
     for (i, j), style in lines.items():
-        width = (style.width or edge_width(weights[i, j], max(strengths, default=1.0))) * scale
-        for patch in _arrow(layout.routes[i, j], width, style, scale):
-            patch.set_gid(f"edge {kept[i]} {kept[j]}")
+        width = (style.width or edge_width(shown[i, j], max(strengths, default=1.0))) * scale
+        for patch in _arrow(layout.routes[place[i], place[j]], width, style, scale):
+            patch.set_gid(f"edge {i} {j}")
             ax.add_patch(patch)
-    for node, label in zip(kept, labels, strict=True):
-        box = layout.positions[place[node]], layout.sizes[place[node]]
-        _draw_node(ax, *box, label, scale, gid=f"node {node}")
+    for node, label, middle, size in zip(kept, labels, layout.positions, layout.sizes, strict=True):
+        _draw_node(ax, middle, size, label, scale, gid=f"node {node}")
     if key:
         ax.legend(handles=_handles(key, scale), loc="lower left", frameon=False, fontsize=8.0 * scale)
     if title:
@@ -424,15 +421,7 @@ def plot_model(
     """
     weights, unit = drawn_weights(model)
     styles = edge_styles(edge_records(model) if records is None else records, model.names)
-    return plot_graph(
-        weights,
-        model.names,
-        ax,
-        styles=styles,
-        title=title,
-        unit=unit,
-        shown_edges=shown_edges,
-    )
+    return plot_graph(weights, model.names, ax, styles=styles, title=title, unit=unit, shown_edges=shown_edges)
 
 
 def drawn_weights(model: StructuralModel) -> tuple[Floats, str]:
