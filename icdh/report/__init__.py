@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["findings", "write_answer", "write_page"]
 
 
-def write_page(path: str | os.PathLike[str], facts: Mapping[str, object]) -> None:
+def write_page(path: str | os.PathLike[str], facts: Mapping[str, object], template: str = "report.html") -> None:
     """Write the page; an older file stays as it was if that fails.
 
     Parameters
@@ -26,14 +26,23 @@ def write_page(path: str | os.PathLike[str], facts: Mapping[str, object]) -> Non
     path : str or Path
         The file.
     facts : mapping
-        What `icdh.report.findings` found.
+        What the template asks for: of a report, what `icdh.report.findings` found.
+    template : str
+        The file that has the text of the page.
 
     Raises
     ------
     MissingExtraError, OSError
         If Jinja2 is not installed, or the file cannot be written.
     """
-    _write(path, "report.html", facts)
+    jinja2, folder = import_extra("jinja2", "report"), Path(__file__).parent
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    environment.filters.update(number=_number, printable=printable)
+    text = environment.get_template(template).render(facts)
+    with replace_on_success(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_answer(path: str | os.PathLike[str], effect: "Effect") -> None:
@@ -54,19 +63,7 @@ def write_answer(path: str | os.PathLike[str], effect: "Effect") -> None:
     drawn = io.StringIO()
     effect.plot().savefig(drawn, format="svg")
     picture = drawn.getvalue()
-    _write(path, "effect.html", {"effect": effect, "picture": picture[picture.index("<svg") :]})
-
-
-def _write(path: str | os.PathLike[str], template: str, facts: Mapping[str, object]) -> None:
-    jinja2, folder = import_extra("jinja2", "report"), Path(__file__).parent
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    environment.filters["number"] = _number
-    environment.filters["printable"] = printable
-    text = environment.get_template(template).render(facts)
-    with replace_on_success(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+    write_page(path, {"effect": effect, "picture": picture[picture.index("<svg") :]}, "effect.html")
 
 
 def _number(value: float | str | None) -> str:
