@@ -35,8 +35,7 @@ class Pair(NamedTuple):
     @property
     def estimate(self) -> Mask:
         """Where the estimated edges are: an array of bool, shape (N, N)."""
-        edges: Mask = self.weights != 0
-        return edges
+        return self.weights.astype(bool)
 
 
 def comparable(estimate: object, truth: object) -> Pair:

@@ -67,8 +67,7 @@ def _evaluated(function: Function, parents: Floats, weights: Floats) -> Drawn:
 
 
 def _weighted_sum(parents: Floats, weights: Floats) -> Floats:
-    total: Floats = parents @ weights
-    return total
+    return parents @ weights
 
 
 def mlp(parents: Floats, rng: np.random.Generator, n_outputs: int | None = None) -> Drawn:
@@ -91,8 +90,7 @@ def mlp(parents: Floats, rng: np.random.Generator, n_outputs: int | None = None)
 
 def _network(parents: Floats, first_layer: Floats, outputs: Floats) -> Floats:
     # 0.5 + tanh / 2 is the logistic sigmoid without overflow
-    values: Floats = (0.5 + 0.5 * np.tanh(0.5 * (parents @ first_layer))) @ outputs
-    return values
+    return (0.5 + 0.5 * np.tanh(0.5 * (parents @ first_layer))) @ outputs
 
 
 def multiple_index(parents: Floats, rng: np.random.Generator) -> Drawn:
@@ -109,8 +107,7 @@ def multiple_index(parents: Floats, rng: np.random.Generator) -> Drawn:
 
 def _indices(parents: Floats, coefficients: Floats) -> Floats:
     indices = parents @ coefficients
-    values: Floats = np.tanh(indices[:, 0]) + np.cos(indices[:, 1]) + np.sin(indices[:, 2])
-    return values
+    return np.tanh(indices[:, 0]) + np.cos(indices[:, 1]) + np.sin(indices[:, 2])
 
 
 def gaussian_process(parents: Floats, rng: np.random.Generator) -> Drawn:
@@ -143,8 +140,7 @@ def _kernel(a: Floats, b: Floats) -> Floats:
 
 
 def _process_mean(at: Floats, parents: Floats, dual: Floats) -> Floats:
-    mean: Floats = _kernel(at, parents) @ dual
-    return mean
+    return _kernel(at, parents) @ dual
 
 
 def additive_gaussian_process(parents: Floats, rng: np.random.Generator) -> Drawn:
