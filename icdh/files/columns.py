@@ -193,11 +193,10 @@ class Column:
             decimals = mark == other and any(is_number(cell, other) for cell in odd)
             more = f", unless {mark!r} is its decimal mark" if decimals else ""
             return refused(f"thousands are separated in it{more}", "thousands", mark)
-        if all(is_number(cell, other) for cell in odd):
-            return refused(f"its decimal mark is {'a point' if other == '.' else 'a comma'}", "decimal", other)
-        for between in THOUSANDS:
+        for between in (None, *THOUSANDS):
             if between != other and all(is_number(cell, other, between) for cell in odd):
-                what = f"its decimal mark is {'a point' if other == '.' else 'a comma'}, and it has thousands"
+                what = f"its decimal mark is {'a point' if other == '.' else 'a comma'}"
+                what += ", and it has thousands" if between else ""
                 return refused(what, *(("thousands", ".") if between == "." else ("decimal", other)))
         alike = [cell for cell in odd if looks_like_a_number(cell)]
         if len(odd) <= 3 and rows <= 0.3 * self.n_rows and not alike:  # at most three words in a minority of rows

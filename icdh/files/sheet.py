@@ -262,11 +262,8 @@ def _marks(
 
 def _is_header(top: Sequence[str], following: Sequence[str] | None) -> bool:
     """Return whether the first row holds names: text, or a quoted cell above one that is not."""
-    if _is_quoted_above(top, following or []):
-        return True
-    if not all(map(looks_like_a_value, top)):
-        return True
-    return any(top) and all(cell in MISSING for cell in top)
+    are_gaps = any(top) and all(cell in MISSING for cell in top)
+    return are_gaps or not all(map(looks_like_a_value, top)) or _is_quoted_above(top, following or [])
 
 
 def _odd_names(top: Sequence[str], below: Sequence[list[str]]) -> tuple[list[str], bool] | None:
