@@ -183,11 +183,7 @@ def _arrow(route: Floats, width: float, style: EdgeStyle, scale: float) -> "Iter
         path=path,
         arrowstyle=f"-|>,head_length={3 * scale + width},head_width={1.5 * scale + 0.6 * width}",
         linewidth=width,
-        edgecolor=style.color,
-        facecolor=style.color,
-        shrinkA=0.0,
-        shrinkB=0.0,
-        zorder=1,
+        color=style.color,
     )
 
 
