@@ -36,7 +36,6 @@ from icdh.files.text import delimited
 from icdh.progress import Progress
 
 MODEL = ".icdh"
-WITHIN = "within "
 
 
 def source(path: str) -> str | BinaryIO:
@@ -237,10 +236,9 @@ def read_input(command: Command, model: StructuralModel | None = None, read: Seq
     if model is not None:
         columns = [str(name) for name in model.names]
         categorical = [columns[n] for n, labels in model.columns.categories.items() if labels.of_text] or None
-    roles = {"condition_column": command.condition_column, "group_column": command.group_column}
-    roles |= {f"{WITHIN}{column}": column for column in command.within}
-    labels = {role: column for role, column in roles.items() if column is not None}  # columns that are no variables
-    drop = [*command.drop, *labels.values()]
+    of_rows = (command.condition_column, command.group_column, *command.within)
+    labels = list(dict.fromkeys(column for column in of_rows if column is not None))  # columns that are no variables
+    drop = [*command.drop, *labels]
     check_table(command.data, command.model)
     form = {name: getattr(command, name) for name in Options._fields if hasattr(command, name)}
     form |= {"drop": drop, "gaps": command.missing != "error", "categorical": categorical}
@@ -250,7 +248,7 @@ def read_input(command: Command, model: StructuralModel | None = None, read: Seq
         form["columns"] = list(dict.fromkeys([*form["columns"], command.weights]))
     with Progress("", shown=False if command.quiet else None, doing=f"reading {command.data}"):
         try:
-            (values, names), cells = read_with_labels(source(command.data), list(labels.values()), **form)
+            (values, names), cells = read_with_labels(source(command.data), labels, **form)
         except UnreadableTableError as error:
             remedy = _remedy(command, error.options or {})
             raise ValueError(f"{error.problems}{_units(command, error)}{remedy}") from None
@@ -261,12 +259,12 @@ def read_input(command: Command, model: StructuralModel | None = None, read: Seq
     changes = _changes(_gaps(table, read), weights.get("sample_weight"), command)
     for line in () if command.quiet else changes:
         report("note", line)
-    labels_of = dict(zip(labels, cells, strict=True))
-    interventions = _interventions(command, labels_of.get("condition_column"))
-    units = {role.removeprefix(WITHIN): of for role, of in labels_of.items() if role.startswith(WITHIN)}
+    labels_of: dict[str | None, list[str]] = dict(zip(labels, cells, strict=True))
+    interventions = _interventions(command, labels_of.get(command.condition_column))
+    units = {column: labels_of[column] for column in command.within}
     codes = command.missing_values  # the estimator knows no numbers of columns that are not read
     codes = codes and {name: codes[name] for name in (None, *table.names) if name in codes}
-    groups = labels_of.get("group_column")
+    groups = labels_of.get(command.group_column)
     return Input(table, interventions, groups, command.sequence, weights, units, missing_values=codes, changes=changes)
 
 
