@@ -168,8 +168,8 @@ def option_named(argument: str) -> str:
 class Command:
     """A command as it was typed; options that it does not have are as if they were not given.
 
-    A command inherits from the groups of options that it has, each with a title in ``--help``, and from this class. Its
-    other fields are options without a title.
+    A command inherits from the groups of options that it has, and from this class. In ``--help`` the options of a group
+    stand below its title, if it has one; the other fields of the command are options without a title.
 
     Attributes
     ----------
@@ -185,7 +185,6 @@ class Command:
 
     summary: ClassVar[str]
     description: ClassVar[str]
-    title: ClassVar[str] = ""
     usual: ClassVar[Collection[str]] = ()
     words: Sequence[str] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -237,7 +236,7 @@ class Command:
         }
         yield "", [*options.values()]
         for part, of_group in groups.items():
-            yield part.title, of_group
+            yield getattr(part, "title", ""), of_group
 
     @classmethod
     def _parts(cls) -> list[Any]:
@@ -285,7 +284,6 @@ def about_gaps(choices: Sequence[str]) -> Any:
 class TextFormat:
     """How a text file is written."""
 
-    title: ClassVar[str] = ""
     delimiter: str | None = text(
         "C", "separator: a character, tab or space; detected by default", flags="--sep --delimiter", type=_mark
     )
@@ -317,7 +315,6 @@ class Format(TextFormat):
 class Columns:
     """Which columns are read."""
 
-    title: ClassVar[str] = ""
     columns: Sequence[str] = several("NAME", "the variables, by name or by number from 1; by default all columns")
     drop: Sequence[str] = several("NAME", "columns to leave out; a first column without a name is left out")
 
@@ -326,7 +323,6 @@ class Columns:
 class Relations:
     """Which rows depend on one another."""
 
-    title: ClassVar[str] = ""
     group_column: str | None = text(
         "NAME", "column of groups of dependent rows (visits of a person); it is no variable"
     )
@@ -337,7 +333,6 @@ class Relations:
 class Weights:
     """How much rows count."""
 
-    title: ClassVar[str] = ""
     weights: str | None = text("NAME", "column of how much each row counts (survey weights); it is no variable")
     frequency: bool = flag("--weights are counts: a row stands for so many equal rows")
 
@@ -346,7 +341,7 @@ class Weights:
 class Experiments:
     """What was done to the rows."""
 
-    title: ClassVar[str] = "experiments"
+    title = "experiments"
     condition_column: str | None = text("NAME", "column of the condition of every row; it is no variable")
     targets: str | None = text(
         "'A=x y; B=?; C='",
@@ -359,7 +354,6 @@ class Experiments:
 class Actions:
     """What an intervention does."""
 
-    title: ClassVar[str] = ""
     do: Sequence[str] = repeated(
         "NAME=VALUE", "set a variable to a value, in its units, or to a label; may be repeated"
     )
@@ -372,16 +366,16 @@ class Actions:
 class Loudness:
     """What is said beside the result."""
 
-    title: ClassVar[str] = "output"
+    title = "output"
     verbose: bool = flag("report every round, move or five seconds on the standard error stream", either="loudness")
     quiet: bool = flag("print nothing but warnings and errors", either="loudness")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableOptions(Relations, Format, Columns):
-    """A table to learn from."""
+class TableOptions(Relations, Format, Columns, Weights):
+    """A table to learn from, whose rows may have weights."""
 
-    title: ClassVar[str] = "input"
+    title = "input"
     data: str = read(TABLE, "the table", default="", nargs="?", either=REQUIRED)
     dataset: str | None = choice(
         ("sachs", "sachs-experiments"), "a data set of the package, in place of a file", either=REQUIRED
@@ -425,7 +419,7 @@ PATTERNS = "by names or patterns such as 'gene_*'; may be repeated"
 class KnowledgeOptions:
     """What is known before any data."""
 
-    title: ClassVar[str] = "knowledge"
+    title = "knowledge"
     knowledge: str | None = read("file of background knowledge: .toml or .json")
     forbid: Sequence[list[str]] = repeated(
         "CAUSE,EFFECT", f"an edge that must not be in the graph, {PATTERNS}", type=_edge
@@ -486,7 +480,7 @@ def parameter(name: str) -> dict[str, Any]:
 class EstimatorOptions:
     """How a graph is learned; beside these fields every parameter of the estimators is an option."""
 
-    title: ClassVar[str] = "estimator"
+    title = "estimator"
     method: str = choice(METHODS, "search (HNMSearch: by evidence, in any units) or icdh (the article's)", "search")
     kinds: Sequence[tuple[str, str]] = several(
         "NAME=KIND", f"kinds, if not guessed: {', '.join(DECLARABLE)}; gridded numbers are rounded ones", type=_kind
@@ -498,7 +492,7 @@ class EstimatorOptions:
 class UncertaintyOptions:
     """How certain edges are."""
 
-    title: ClassVar[str] = "uncertainty"
+    title = "uncertainty"
     bootstrap: int | None = whole(None, "learn also from N resamples of the rows", 1, either="how")
     posterior: bool = flag("probabilities of edges from the evidence; not for --method icdh", either="how")
     sampling: str = choice(
@@ -508,12 +502,7 @@ class UncertaintyOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightedTableOptions(TableOptions, Weights):
-    """A table to learn from, whose rows may have weights."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Learning(WeightedTableOptions, Experiments, EstimatorOptions, KnowledgeOptions, Command):
+class Learning(TableOptions, Experiments, EstimatorOptions, KnowledgeOptions, Command):
     """A command that learns a graph from a table."""
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from icdh._model.structural import StructuralModel
 from icdh._table.relations import Groups
@@ -168,7 +168,7 @@ def _text(value: object) -> str:
 class Question:
     """The question, and how it is answered."""
 
-    title: ClassVar[str] = "question"
+    title = "question"
     cause: str | None = options.text("NAME", "the variable that is set")
     effect: str | None = options.text("NAME", "the variable that is looked at")
     adjust: str = options.text(
@@ -195,7 +195,7 @@ class Question:
 class Output(options.Loudness):
     """What is drawn and written."""
 
-    title: ClassVar[str] = "output"
+    title = "output"
     plot: str | None = options.written("draw the effect: .png, .svg, .pdf; needs icdh[plot]", check_plot_path)
     report: str | None = options.written("a page of the answer, with pictures; needs icdh[report,plot]")
     json: bool = options.flag("print JSON")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -140,7 +140,7 @@ def _comparison_line(estimate: Floats, truth: Floats) -> str:
 class Output(Loudness):
     """What is written and drawn."""
 
-    title: ClassVar[str] = "output"
+    title = "output"
     output: str | None = written(f"write the graph: {NAMES_OF_FORMATS}", graph_writer, flags="-o --output")
     save: str | None = written("write the fitted model: .icdh, for check, report, predict, ...")
     plot: str | None = written("draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]", check_plot_path)

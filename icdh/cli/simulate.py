@@ -1,7 +1,6 @@
 """``icdh simulate``: draw a table from a random graph, and write both."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from numpy.typing import NDArray
 
@@ -30,7 +29,7 @@ def _description(data: SimulatedData) -> list[str]:
 class Graph:
     """The graph that is drawn."""
 
-    title: ClassVar[str] = "graph"
+    title = "graph"
     graph: str = choice(GRAPHS, "kind of random graph", "erdos-renyi", either="kind")
     adjacency: str | None = read("a graph to use in place of a random one", either="kind")
     variables: int = whole(10, "number of variables", 1)
@@ -41,7 +40,7 @@ class Graph:
 class Observations:
     """The rows that are drawn."""
 
-    title: ClassVar[str] = "observations"
+    title = "observations"
     observations: int = whole(1000, "number of rows", 1, metavar="M")
     mechanism: str = choice(MECHANISMS, "functions of the means", "mlp")
     noise: str = choice(NOISES, "model of the standard deviations", "softplus-shared")
@@ -71,7 +70,7 @@ class Simulate(Graph, Observations, Command):
             graph, names = read_graph(source(self.adjacency))
         else:
             graph, names = GRAPHS[self.graph](self.variables, self.edges_per_variable, rng), None
-        how = {name: getattr(self, name) for name in Observations.__annotations__ if name != "title"}
+        how = {name: getattr(self, name) for name in Observations.__annotations__}
         how["n_observations"] = how.pop("observations")
         data = simulate_sem(graph, **how, random_state=rng)
         write_table(self.data, data.X, names or data.names)
