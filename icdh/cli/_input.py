@@ -17,7 +17,7 @@ from icdh._model.structural import StructuralModel, load
 from icdh._table.experiments import Interventions, Shift
 from icdh._table.table import Table
 from icdh._utils.arrays import Floats, Mask
-from icdh._utils.labels import counted, default_names, printable, variable_index
+from icdh._utils.labels import counted, printable, variable_index
 from icdh.cli._messages import as_option, report
 from icdh.cli._options import (
     DELIMITERS,
@@ -102,11 +102,11 @@ def _is_same_file(a: str, b: str) -> bool:
         return os.path.normcase(os.path.realpath(a)) == os.path.normcase(os.path.realpath(b))
 
 
-def succeeds(write: Callable[..., None], path: str | None, *arguments: object, **options: object) -> bool:
+def succeeds(write: Callable[..., None], path: str | None, *arguments: object) -> bool:
     """Write a file if a path was given, report an error if that fails, and return whether none did."""
     try:
         if path is not None:
-            write(path, *arguments, **options)
+            write(path, *arguments)
     except (OSError, ValueError) as error:
         report("error", error)
         return False
@@ -248,11 +248,11 @@ def read_input(command: Command, model: StructuralModel | None = None, read: Seq
         form["columns"] = list(dict.fromkeys([*form["columns"], command.weights]))
     with Progress("", shown=False if command.quiet else None, doing=f"reading {command.data}"):
         try:
-            (values, names), cells = read_with_labels(source(command.data), labels, **form)
+            table, cells = read_with_labels(source(command.data), labels, **form)
         except UnreadableTableError as error:
             remedy = _remedy(command, error.options or {})
             raise ValueError(f"{error.problems}{_units(command, error)}{remedy}") from None
-    table, weights = _weights(LabelledTable(values, names or default_names(values.shape[1])), command)
+    table, weights = _weights(LabelledTable(table.values, table.names), command)
     for name, _ in command.kinds:
         if name in drop or (columns and name not in columns):
             raise ValueError(f"--kinds names {name!r}, which --drop or --columns leaves out; read it, or give no kind")

@@ -172,7 +172,7 @@ def sheet_of(source: Source, options: Options, refusals: Refusals) -> Sheet:
         refusals.add(f"line {head[0][0]}: {head[0][1][0]!r} is a comment", "comment", "#")
         head, rows = list(_without_comments(head)), _without_comments(rows)
     head = _below_titles(head, refusals)
-    decimal, thousands = _marks(name, head, delimiter, options, refusals)
+    decimal, thousands = _marks(head, delimiter, options, refusals)
     if decimal == thousands:
         raise ValueError(f"{name}: {decimal!r} cannot separate thousands and be the decimal mark; leave out one")
     if delimiter == decimal and not any(
@@ -236,9 +236,7 @@ def _below_titles(head: list[Row], refusals: Refusals) -> list[Row]:
     return head[first:]
 
 
-def _marks(
-    name: str, head: Sequence[Row], delimiter: str, options: Options, refusals: Refusals
-) -> tuple[str, str | None]:
+def _marks(head: Sequence[Row], delimiter: str, options: Options, refusals: Refusals) -> tuple[str, str | None]:
     """Return the decimal mark and what separates thousands, None if nothing does."""
     if options.thousands or options.decimal:
         return options.decimal or ("," if options.thousands == "." else "."), options.thousands
@@ -247,7 +245,7 @@ def _marks(
     commas = [cell for cell in first if re.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?", cell)]
     fractions = any(not re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in commas)  # else it may be thousands
     if not numbers and delimiter != "," and fractions:
-        logger.info("numbers of %s such as %s are read with a decimal comma", name, min(commas))
+        logger.info("numbers of %s such as %s are read with a decimal comma", refusals.name, min(commas))
         return ",", None
     if numbers and all(map(_POINT_THOUSANDS.fullmatch, numbers)):
         for cells in zip(*(cells for _, cells in head if len(cells) == len(head[-1][1])), strict=True):
