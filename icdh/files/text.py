@@ -134,19 +134,14 @@ def _readings(cells: Collection[str]) -> list[dict[str, float]]:
 
 def _days(cell: str, month_first: bool) -> float:
     if written := re.fullmatch(r"(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?:[T ]+(\d{1,2})(:\d{2}(?::\d{2})?))?", cell):
-        cell = _iso(written, month_first)
+        first, mark, second, year, hour, minutes = written.groups()
+        month, day = (first, second) if month_first and mark == "/" else (second, first)
+        if len(year) == 2:
+            year = str(1969 + (int(year) - 1969) % 100)  # as POSIX reads two digits
+        cell = f"{year}-{month:0>2}-{day:0>2} {hour or 0:0>2}{minutes or ':00'}"
     when = datetime.fromisoformat(cell)
     since = when.astimezone(timezone.utc) if when.tzinfo else when.replace(tzinfo=timezone.utc)
     return (since - datetime(1970, 1, 1, tzinfo=timezone.utc)) / timedelta(days=1)
-
-
-def _iso(written: re.Match[str], month_first: bool) -> str:
-    """Return a written date in ISO format."""
-    first, mark, second, year, hour, minutes = written.groups()
-    month, day = (first, second) if month_first and mark == "/" else (second, first)
-    if len(year) == 2:
-        year = str(1969 + (int(year) - 1969) % 100)  # as POSIX reads two digits
-    return f"{year}-{month:0>2}-{day:0>2} {hour or 0:0>2}{minutes or ':00'}"
 
 
 def looks_like_a_value(cell: str) -> bool:
