@@ -403,14 +403,10 @@ def _targets(text: str) -> dict[Hashable, list[str] | None]:
 
 def target_lines(model: Learned) -> list[str]:
     """Return for every condition of unknown targets a line about what it was found to act on."""
-    threshold = getattr(model, "threshold", 0.0)
-    return [
-        f"condition {printable(str(condition))} acts on "
-        f"{_strongest(weights, model.model_.names, threshold) or 'nothing that was found'}"
-        for condition, weights in model.targets_.items()
-    ]
-
-
-def _strongest(weights: Floats, names: Sequence[Hashable], threshold: float) -> str:
-    reached = sorted((-weight, str(name)) for weight, name in zip(weights, names, strict=True) if weight > threshold)
-    return ", ".join(f"{printable(name)} ({-weight:.3g})" for weight, name in reached)
+    names, threshold = model.model_.names, getattr(model, "threshold", 0.0)
+    lines = []
+    for condition, weights in model.targets_.items():
+        reached = sorted((-weight, str(n)) for weight, n in zip(weights, names, strict=True) if weight > threshold)
+        found = ", ".join(f"{printable(name)} ({-weight:.3g})" for weight, name in reached)
+        lines.append(f"condition {printable(str(condition))} acts on {found or 'nothing that was found'}")
+    return lines

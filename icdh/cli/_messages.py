@@ -119,7 +119,7 @@ def _of_file(error: OSError) -> str:
     path = error.filename
     if error.errno == errno.ENOENT:
         folder = Path(path).parent
-        near = [entry.name for entry in os.scandir(folder)] if folder.is_dir() else []
+        near = os.listdir(folder) if folder.is_dir() else []
         return f"there is no file {path}{did_you_mean(Path(path).name, near)}"
     known = {errno.EISDIR: "is a folder, not a file", errno.EACCES: "may not be read: permission denied"}
     return f"{path} {known[error.errno]}" if error.errno in known else f"cannot use {path}: {error.strerror}"
