@@ -26,18 +26,7 @@ from icdh.cli._messages import report as say  # the name of a command is taken
 from icdh.cli._options import PARAMETERS, REQUIRED, Command, EstimatorOptions, parameter
 from icdh.exceptions import ConvergenceWarning, DataWarning, naming
 
-COMMANDS = (
-    "fit",
-    "predict",
-    "sample",
-    "effects",
-    "check",
-    "report",
-    "direction",
-    "simulate",
-    "evaluate",
-    "explain",
-)
+COMMANDS = ("fit", "predict", "sample", "effects", "check", "report", "direction", "simulate", "evaluate", "explain")
 
 
 def build_parser() -> argparse.ArgumentParser:

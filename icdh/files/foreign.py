@@ -14,10 +14,7 @@ from icdh.files.text import Source, label_of
 PANDAS = {".dta": "stata", ".sav": "spss", ".zsav": "spss", ".sas7bdat": "sas", ".xpt": "sas"}
 PANDAS |= dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "excel")
 ARROW = {".parquet": "pyarrow.parquet", ".feather": "pyarrow.feather"}
-OPTIONS = {
-    ".sas7bdat": {"format": "sas7bdat", "encoding": "infer"},
-    ".xpt": {"format": "xport", "encoding": "utf-8"},
-}
+OPTIONS = {".sas7bdat": {"format": "sas7bdat", "encoding": "infer"}, ".xpt": {"format": "xport", "encoding": "utf-8"}}
 
 
 def ending(source: Source) -> str:

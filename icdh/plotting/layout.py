@@ -188,8 +188,8 @@ def _straightened(order: list[list[int]], width: Floats, links: list[Edge], n_bo
         differences += [(k, a, 0.0), (k, b, 0.0)]
         cost[[a, b, k]] += np.array([1.0, 1.0, -2.0]) * straightness[(a >= n_boxes) + (b >= n_boxes)]
     x: Floats = _cheapest(cost, differences)[: len(width)]
-    centred: Floats = x - (x.min(initial=0.0) + x.max(initial=0.0)) / 2
-    return centred
+    x -= (x.min(initial=0.0) + x.max(initial=0.0)) / 2
+    return x
 
 
 def _row_places(height: Floats, row: Integers, links: list[Edge]) -> Floats:
