@@ -142,13 +142,11 @@ def reader_of(constraint: Constraint) -> dict[str, Any]:
 
 def _reader(constraint: Constraint, kind: type[int] | type[float]) -> Callable[[str], object]:
     """Return what reads the text of an option, or raises an error that names the demand."""
+    words: dict[str, object] = {word: word for word in getattr(constraint, "words", ())}
+    words |= {"none": None} if getattr(constraint, "optional", False) else {}
 
     def read(text: str) -> object:
-        words, optional = getattr(constraint, "words", ()), getattr(constraint, "optional", False)
-        if text in words or (optional and text == "none"):
-            value: object = None if text == "none" else text
-        else:
-            value = kind(text)
+        value = words[text] if text in words else kind(text)
         try:
             constraint.check("", value)
         except ArgumentError as error:
