@@ -109,9 +109,7 @@ class CausalDirection(Result):
         return [
             {"direction": direction, "cause": cause, "mean": mean, "scale": scale}
             for direction, fit in (("x->y", self.forward), ("y->x", self.backward))
-            for cause, mean, scale in zip(
-                *(values.tolist() for values in (fit.cause_values, fit.mean, fit.scale)), strict=True
-            )
+            for cause, mean, scale in np.column_stack([fit.cause_values, fit.mean, fit.scale]).tolist()
         ]
 
     def to_dict(self) -> dict[str, object]:
