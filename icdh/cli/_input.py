@@ -10,13 +10,12 @@ from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel, load
 from icdh._table.experiments import Interventions, Shift
 from icdh._table.table import Table
-from icdh._utils.arrays import Floats, Mask
+from icdh._utils.arrays import Floats, Mask, Observations
 from icdh._utils.labels import counted, printable, variable_index
 from icdh.cli._messages import as_option, report
 from icdh.cli._options import (
@@ -144,12 +143,13 @@ def _number(option: str, text: str) -> float:
         raise ValueError(f"{option} needs a number, as the table has them; {text!r} is none") from None
 
 
-def give_table(path: str | None, values: NDArray[np.generic], names: Sequence[object]) -> None:
+def give_table(path: str | None, values: Observations, names: Sequence[object]) -> None:
     """Write a table into a file, or onto the standard output if there is no path."""
+    cells, texts = np.asarray(values), list(map(str, names))
     if path is None:
-        sys.stdout.write(delimited([list(map(str, names)), *values.tolist()], ","))
+        sys.stdout.write(delimited([texts, *cells.tolist()], ","))
     else:
-        write_table(path, values, list(map(str, names)))
+        write_table(path, cells, texts)
 
 
 class Input(NamedTuple):

@@ -19,8 +19,5 @@ class Sample(Actions, Command):
 
     def run(self) -> None:
         """Read, draw and write."""
-        import numpy as np
-
         model = loaded(self.model)
-        drawn = model.sample(self.rows, self.seed, do=do_of(self, model))
-        give_table(self.output, np.asarray(drawn), model.names)
+        give_table(self.output, model.sample(self.rows, self.seed, do=do_of(self, model)), model.names)
