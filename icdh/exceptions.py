@@ -5,7 +5,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FrameType, ModuleType
+from traceback import walk_stack
+from types import ModuleType
 
 
 class ConvergenceWarning(UserWarning):
@@ -181,11 +182,8 @@ def warn(message: str, category: type[Warning]) -> None:
     if collected is not None:
         collected.append((message, category))
         return
-    frame: FrameType | None = sys._getframe(1)
-    level = users = 2  # level 2 is the caller of this function
-    while frame is not None:
-        level += 1
+    users = 2  # the caller of this function
+    for level, (frame, _) in enumerate(walk_stack(sys._getframe(1)), start=3):
         if frame.f_globals.get("__name__", "").partition(".")[0] == "icdh":
             users = level
-        frame = frame.f_back
     warnings.warn(message, category, stacklevel=users)
