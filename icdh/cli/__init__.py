@@ -205,13 +205,11 @@ class CommandParser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """Return the help of the usual options, and the number of the others."""
         hidden = {action: action.help for action in self._actions if self.usual and action.dest not in self.usual}
-        try:
-            for action in hidden:
-                action.help = argparse.SUPPRESS
-            text = super().format_help()
-        finally:
-            for action, help in hidden.items():
-                action.help = help
+        for action in hidden:
+            action.help = argparse.SUPPRESS
+        text = super().format_help()
+        for action, help in hidden.items():
+            action.help = help
         return f"{text}\n{len(hidden)} more options: {self.prog} --help-all\n" if hidden else text
 
     def error(self, message: str) -> NoReturn:
