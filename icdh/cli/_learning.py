@@ -18,8 +18,6 @@ from icdh.exceptions import option
 from icdh.knowledge import Knowledge
 from icdh.progress import Progress
 
-NO_EDGES = "no edge stands out in these rows: that is no evidence that nothing causes anything"
-
 
 def knowledge_of(options: KnowledgeOptions) -> Knowledge:
     """Return the knowledge of the file and of the other options together."""
@@ -93,7 +91,7 @@ def edge_list(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
 def _about_search(model: Learned, records: Sequence[EdgeCheck]) -> str:
     """Return a line about what was not searched; of a search that ended, that no edge is no evidence."""
     if not (model.timed_out_ or model.interrupted_):
-        return "" if records else NO_EDGES
+        return "" if records else "no edge stands out in these rows: that is no evidence that nothing causes anything"
     ended = f"{option('max_seconds')} was over" if model.timed_out_ else "the fit was interrupted"
     moves = len(model.history_)
     what = "moves" if isinstance(model, HNMSearch) else "rounds"

@@ -211,11 +211,7 @@ class Effects(Question, Output, options.Learning):
         "(--adjust age,sex), or the graph that is learned or saved. Without a pair, list the effects of all variables "
         "by the graph."
     )
-    usual = (
-        *options.USUAL_INPUT,
-        *("cause", "effect", "adjust", "within", "weights", "contrast", "target", "level", "values", "model"),
-        *(*options.USUAL_KNOWLEDGE, "plot", "report", "json"),
-    )
+    usual = (*options.USUAL_INPUT, *options.USUAL_KNOWLEDGE, *Question.__annotations__, *Output.__annotations__)
 
     missing: str = options.about_gaps(("error", "drop"))
 
