@@ -199,7 +199,7 @@ class FamilyScore:
         """
         larger, known = self.on(self.families, self.clock, families), self.memory.copy()
         larger.settings = replace(self.settings, most_units=most_units)
-        larger.memory.large_enough, larger.memory.worse_with_more = known.large_enough, known.worse_with_more
+        larger.memory.large_enough = known.large_enough  # a family like one that more units made worse is tried
         larger.grow(families)
         larger.polish([family for family in families if larger.units[family[0]] > self.units[family[0]]])
         return larger
