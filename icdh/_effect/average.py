@@ -12,7 +12,7 @@ either fit is. No probability is clipped.
 A mean of all rows is given unless its variance is 1.3 times as large as without the rows that hardly ever have one of
 the values. Then the answer is about the others: of all sets of the smallest 1 / p_0 + 1 / p_1 that whose mean effect
 has the least variance. The mean of all rows then has bounds. Where fewer than ten effective rows of a value or a tenth
-of the rows are left, there is no number.
+of the rows are left, there is no number; nor where covariates determine the cause.
 
 References
 ----------
@@ -34,6 +34,7 @@ from icdh._effect.splines import sums_of
 from icdh._utils.arrays import Floats, Integers, Mask
 
 FEWEST, LEAST_SHARE = 10.0, 0.1  # effective rows; share of the rows
+UNFORESEEN = 1.0  # row whose value of the cause the covariates did not tell, at least
 LEAST_GAIN = 1.3  # times the least variance, from which rows without counterparts are left out
 
 
@@ -93,16 +94,22 @@ class Difference:
         kept = self._counterparts() if self._compares(every) else ~every
         mass = self.sample.weights * self._target
         share, counts = float(mass[kept].sum() / mass.sum()), (kept & self._arms).sum(axis=1)
+        fewest = float(counts.min())
         if share >= LEAST_SHARE and self._compares(kept):
             answer, has_covariates = self._mean_of(kept), len(self.sample.covariates) > 0
-            if min(answer.effective) >= FEWEST or not has_covariates:
+            fewest = min(answer.effective)
+            if fewest >= FEWEST or not has_covariates:
                 left = "some rows hardly ever have the other value of the cause: the answer is about the "
                 left += f"{percent(share)} of the rows that have counterparts"
                 notes = self.sample.notes(answer.degrees + 1.0) + (left,) * (share < 1.0)
                 bounds = self._bounds(kept, answer.interval(self.level)) if share < 1.0 else None
                 return replace(answer, share=share, bounds=bounds, notes=notes).times(self.sample.unit)
-        why = f"too few rows or groups to compare: {percent(share)} of the rows have counterparts, and {counts.min()} "
-        why += "of these one value of the cause: no answer"
+        why = "the covariates determine the cause, so that no row has a counterpart: no answer"
+        if not (self._compares(every) and self._is_determined):
+            why = (
+                f"too few rows or groups to compare: {percent(share)} of the rows have counterparts, and one value of "
+            )
+            why += f"the cause has {fewest:.0f} effective rows of these: no answer"
         effective, bounds = (float(counts[0]), float(counts[1])), self._bounds(np.zeros_like(kept), (0.0, 0.0))
         nothing = np.zeros(kept.size)
         answer = Estimate(math.nan, math.nan, 1.0, math.nan, effective, nothing, 0.0, bounds, (why,))
@@ -128,13 +135,23 @@ class Difference:
         scale = math.sqrt(float(np.average(np.square(left), weights=compared)) * riesz)
         return Estimate(float(high - low), error, degrees, scale, rows, influence)
 
+    @cached_property
+    def _is_determined(self) -> bool:
+        """Whether covariates tell which of the two values every row has."""
+        probabilities, *_ = self._fits
+        unforeseen = self.sample.weights * probabilities.prod(axis=0) / probabilities.sum(axis=0)
+        return len(self.sample.covariates) > 0 and float(unforeseen.sum()) < UNFORESEEN
+
     def _counterparts(self) -> Mask:
         """Return the rows whose mean effect is the most precise: those of the least variances; all if others do little.
 
+        None where covariates determine the cause: rows with one value then say nothing of those with the other.
         The variance of a mean of rows is the sum of 1 / p_0 + 1 / p_1 over their squared number. Of the rows with one
         value, whose number is the sum of its p, each row counts p times, with 1 / p of the other value.
         """
         others, (probabilities, _, chance) = [value for value in (0, 1) if value != self.target], self._fits
+        if self._is_determined:
+            return np.zeros_like(self._target)
         variance, mass = (1.0 / probabilities[others]).sum(axis=0), self.sample.weights * chance
         order, squares = np.argsort(variance), self.sample.weights * mass * variance
         of_mean = np.cumsum(squares[order]) / np.square(np.cumsum(mass[order]))

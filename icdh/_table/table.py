@@ -352,8 +352,9 @@ class Table:
         if heaps:
             listing = ", ".join(f"{name!r} ({of})" for name, of in heaps.items())
             yield (
-                f"{plural(list(heaps), 'column')} with a heap: {listing}: noise explains it without causes, so that "
-                f"an arrow there may be missing; compare {option('kinds', dict.fromkeys(heaps, 'ordinal'))}"
+                f"{plural(list(heaps), 'column')} with a heap: {listing}: noise explains it without causes, so that an "
+                "arrow there may be missing or point the wrong way; compare "
+                f"{option('kinds', dict.fromkeys(heaps, 'ordinal'))}"
             )
 
     @cached_property

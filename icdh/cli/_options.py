@@ -120,6 +120,11 @@ def repeated(metavar: str, help: str, **more: Any) -> Any:
     return option((), help, action="append", metavar=metavar, **more)
 
 
+def names(metavar: str, help: str, **more: Any) -> Any:
+    """Return an option that takes names that commas separate, and adds those of every time that it is given."""
+    return option((), help, type=group, action="extend", metavar=metavar, **more)
+
+
 def number(default: float | None, help: str, *, low: float = 0, integer: bool = False, **more: Any) -> Any:
     """Return an option that takes a number of at least ``low``."""
     return option(default, help, **{**reader_of(Number(low, integer=integer)), **more})
@@ -432,8 +437,8 @@ class KnowledgeOptions:
         (),
         type=_tiers,
     )
-    roots: Sequence[str] = text("A,B", "variables without causes, such as age, by names or patterns", (), type=group)
-    leaves: Sequence[str] = text("A,B", "variables without effects, by names or patterns", (), type=group)
+    roots: Sequence[str] = names("A,B", "variables without causes, such as age, by names or patterns")
+    leaves: Sequence[str] = names("A,B", "variables without effects, by names or patterns")
 
 
 Learned: TypeAlias = HNMSearch | ICDH

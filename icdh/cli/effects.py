@@ -43,8 +43,8 @@ def _check(command: "Effects") -> None:
         raise ValueError("--report and --plot of an answer need its table: icdh effects MODEL.icdh TABLE --cause ...")
     if command.model and command.data and (command.cause is None or command.values):
         raise ValueError(
-            f"{command.model} answers this without a table; leave {command.data} out, or ask about one pair by "
-            "--cause and --effect, without --values"
+            f"{command.model} answers this without a table; leave {command.data} out: icdh effects {command.model}, "
+            "or ask about one pair by --cause and --effect, without --values"
         )
 
 
@@ -79,9 +79,9 @@ def _answer(command: "Effects") -> "Effect":
     """Return the answer about one pair."""
     from icdh._effect.answer import covariates_of, effect, table_of, with_labels
 
-    adjust: str | list[str] = [] if command.adjust == "none" else command.adjust
-    if adjust and adjust not in GRAPHS:
-        adjust = options.group(command.adjust)
+    adjust: str | list[str] = command.adjust[0] if command.adjust else "graph"
+    if len(command.adjust) > 1 or adjust not in (*GRAPHS, ""):
+        adjust = [name for text in command.adjust for name in options.group(text) if text != "none"]
     within, clusters = command.within, options.group(command.group_column) if command.group_column else []
     command = replace(command, within=[*within, *clusters[1:]], group_column=next(iter(clusters), None))
     saved = _model(command) if command.model else None
@@ -171,15 +171,12 @@ class Question:
     title = "question"
     cause: str | None = options.text("NAME", "the variable that is set")
     effect: str | None = options.text("NAME", "the variable that is looked at")
-    adjust: str = options.text(
+    adjust: Sequence[str] = options.repeated(
         "A,B",
         "common causes of the two; none in a randomised trial; graph takes those that the graph asks for, posterior "
-        "averages over graphs",
-        "graph",
+        "averages over graphs (default: graph)",
     )
-    within: Sequence[str] = options.text(
-        "A,B", "columns of units, such as state,year, within which rows are compared", (), type=options.group
-    )
+    within: Sequence[str] = options.names("A,B", "columns of units, such as state,year, within which rows are compared")
     contrast: str | None = options.text(
         "A,B", "from and to what the cause is set, as the table has them: 0,1 or no,yes"
     )

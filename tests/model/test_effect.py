@@ -495,6 +495,22 @@ def test_rows_without_counterparts_are_left_out_and_said():
 
 
 @pytest.mark.parametrize("target", ["all", "treated"])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_cause_that_covariates_determine_has_no_counterparts(seed, target):
+    """All weights are alike then, so that no row seems to lack one."""
+    rng = np.random.default_rng(seed)
+    a, b, level = rng.integers(0, 2, 400), rng.integers(0, 2, 400), rng.integers(0, 4, 400)
+    y = 3.0 * a + rng.normal(size=400)
+    for cause, *covariates in ((a, a), (1 - a, a), (a ^ b, a, b), (a | b, a, b), (level >= 2, level)):
+        names = [f"x{k}" for k in range(len(covariates))]
+        table = pd.DataFrame({"cause": cause * 1, **dict(zip(names, covariates, strict=True)), "y": y})
+        with pytest.warns(DataWarning, match="covariates determine the cause"):
+            answer = icdh.effect(table, "cause", "y", adjust=names, target=target)
+        assert np.isnan(answer.estimate)
+        assert set(answer.effective_rows.values()) == {0.0}
+
+
+@pytest.mark.parametrize("target", ["all", "treated"])
 def test_without_overlap_there_is_no_number(target):
     rng = np.random.default_rng(0)
     severity = rng.random(1000)

@@ -213,6 +213,8 @@ def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, printed, ref
     assert trial["difference"] == pytest.approx(sick[given == "yes"].mean() - sick[given == "no"].mean())
     swapped = json.loads(printed(*asked, "--adjust", "age", "--contrast", "yes,no"))
     assert (swapped["adjusted"], swapped["contrast"]) == (["age"], ["yes", "no"])
+    twice = json.loads(printed(*asked, "--adjust", "age", "--adjust", "place"))
+    assert twice["adjusted"] == ["age", "place"]
     within = json.loads(printed(*asked, "--adjust", "none", "--within", "place"))
     north = np.arange(400) % 2 == 0
     parts = [(sick[at & (given == "yes")].mean() - sick[at & (given == "no")].mean(), at) for at in (north, ~north)]
