@@ -25,7 +25,7 @@ from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array
 from icdh._table.table import Table, mean_and_deviation, rows_by_content
-from icdh._table.ties import FEW_VALUES, point_mass, wide_heaps
+from icdh._table.ties import FEW_VALUES, PointMass, point_mass, wide_heaps
 from icdh._utils.arrays import Floats, Integers, RandomState
 from icdh._utils.cells import cells, drawn_from_cells
 from icdh._utils.checks import Number, random_generator
@@ -239,12 +239,16 @@ def _content(x: Floats, y: Floats) -> list[float]:
 
 
 class _Standardised(NamedTuple):
-    """A variable of mean 0, standard deviation 1 and no negative skewness: values = (original - offset) / scale."""
+    """A variable of mean 0, standard deviation 1 and no negative skewness: values = (original - offset) / scale.
+
+    ``mass`` is its point mass, as the table has it.
+    """
 
     name: str
     values: Floats
     offset: float
     scale: float
+    mass: PointMass | None
 
     def in_units(self, standardised: Floats) -> Floats:
         """Return values in the variable's units, at most the largest number: a fit may go beyond data near it."""
@@ -266,7 +270,7 @@ class _Standardised(NamedTuple):
         centre, deviation = mean_and_deviation(column / unit, None)
         standardised = (column / unit - centre) / deviation
         sign = -1.0 if np.mean(standardised**3) < -1e-9 else 1.0  # that of a symmetric variable is rounded
-        return cls(name, sign * standardised, unit * centre, sign * unit * deviation)
+        return cls(name, sign * standardised, unit * centre, sign * unit * deviation, point_mass(column))
 
 
 def _is_coarse(*columns: _Standardised) -> bool:
@@ -276,18 +280,17 @@ def _is_coarse(*columns: _Standardised) -> bool:
         warn(f"{n} observations: expect an unreliable direction; collect more", DataWarning)
     for column in columns:
         distinct = np.unique(column.values).size
-        mass = point_mass(column.in_units(column.values))
-        coarse |= mass is not None or distinct < FEW_VALUES
+        coarse |= column.mass is not None or distinct < FEW_VALUES
         if distinct < n / 2:
             warn(
                 f"{column.name!r} has {distinct} distinct values in {n} observations: ties are spread at random; "
                 "if you can, measure with more digits",
                 DataWarning,
             )
-        if mass is not None:
+        if column.mass is not None:
             warn(
-                f"{column.name!r} has {mass}, as of censored values or of many zeros: with a point mass the direction "
-                "cannot be trusted",
+                f"{column.name!r} has {column.mass}, as of censored values or of many zeros: with a point mass the "
+                "direction cannot be trusted",
                 DataWarning,
             )
     return coarse

@@ -272,6 +272,8 @@ def test_a_point_mass_leaves_little_confidence():
             result = causal_direction(x, np.maximum(y, np.quantile(y, 0.2)), n_bags=2, abstain_below=limit)
         assert result.confidence <= 1.0
         assert limit == 0.0 or result.direction == "undecided"
+    with pytest.warns(DataWarning, match="'y' has 0 in 30 %"):  # and not what rounding leaves of it
+        causal_direction(x, np.where(y > np.quantile(y, 0.3), 2.3 + y, 0.0), n_bags=2)
 
 
 @pytest.mark.filterwarnings("ignore::icdh.DataWarning")
