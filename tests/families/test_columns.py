@@ -293,7 +293,7 @@ def test_a_heap_inside_a_column_that_may_hide_its_causes_is_named(share, is_heap
     assert heaps == (
         [
             f"column with a heap: 'years' ({of}): noise explains it without causes, so that an arrow there may be "
-            "missing; compare kinds={'years': 'ordinal'}"
+            "missing or point the wrong way; compare kinds={'years': 'ordinal'}"
         ]
         if is_heap
         else []
