@@ -73,6 +73,8 @@ class Memory:
         The families that more units did not help, and those whose evidence they lowered.
     polished, restarted : set
         The families that were fitted from further weights, and those from all.
+    without_edge : set
+        Families, a parent and the hidden units of which what lacks the parent was fitted from the family's fit.
     """
 
     fits: dict[Key, NodeFit] = field(default_factory=dict)
@@ -241,8 +243,12 @@ class FamilyScore:
         more = [other for other in known if len(other) == len(parents) + 1 and {*parents} < {*other}]
         if best := self._best_known(node, [(other, min({*other} - {*parents})) for other in more]):
             fit, old = best
-            return Start(np.delete(fit.theta, self.families.weights_of(old, parents, fit.hidden_units)), fit.precision)
+            return self._start_without(old, parents, fit)
         return COLD
+
+    def _start_without(self, parent: int, others: Sequence[int], fit: NodeFit) -> Start:
+        """Return a fit as a start of what lacks one of its parents: the weights of that parent are left out."""
+        return Start(np.delete(fit.theta, self.families.weights_of(parent, others, fit.hidden_units)), fit.precision)
 
     def _best_known(self, node: int, neighbours: Iterable[tuple[tuple[int, ...], int]]) -> tuple[NodeFit, int] | None:
         """Return the best known fit of a node among parents that are each given with a variable, and that variable."""
@@ -307,8 +313,7 @@ class FamilyScore:
 
     def rises(self, family: Family) -> Floats:
         """Return by how many nats the score of a family rises without each of its parents, shape (p,)."""
-        node, parents = family
-        *without, whole = self([*((node, tuple(k for k in parents if k != parent)) for parent in parents), family])
+        *without, whole = self([*(_without(family, parent) for parent in family[1]), family])
         return np.array(without) - whole
 
     def model_of(self, family: Family, noise: str = "") -> str:
@@ -392,8 +397,7 @@ class FamilyScore:
         penalties = self.families.edge_penalty[:, node]
         estimates: Floats = OPTIMISM * (self.linear_gains(node, parents) + penalties) - penalties - behind
         for parent in parents:
-            fewer = node, tuple(k for k in parents if k != parent)
-            estimates[parent] = score - self.baseline_score_of(fewer, "linear")
+            estimates[parent] = score - self.baseline_score_of(_without(family, parent), "linear")
         return estimates
 
     def polish_failed(self, families: Sequence[Family]) -> None:
@@ -484,27 +488,23 @@ class FamilyScore:
         """Fit what lacks one parent of these families from their fits, without the weights of that parent.
 
         Else it has the fits of a climb that came from fewer parents. Where noise is low they end far from the best one,
-        and an edge seems worth hundreds of nats that gains none.
+        and an edge that gains nothing seems to gain hundreds of nats.
         """
+        limits = CERTAIN * self.families.counts()
         edges = [
             (family, parent)
             for family in families
             if len(family[1]) > 1 and self.fit_of(family).succeeded and self.model_of(family) == "network"
             for parent, rise in zip(family[1], self.rises(family), strict=True)
-            if rise < CERTAIN * self.families.counts()[family[0]]
+            if rise < limits[family[0]]
         ]
         new = {key: edge for edge in edges if (key := (*edge, self.units[edge[0][0]])) not in self.memory.without_edge}
-        fewer = [(node, tuple(k for k in parents if k != parent)) for (node, parents), parent in new.values()]
-        starts = [self._start_without(*edge) for edge in new.values()]
+        fewer = [_without(*edge) for edge in new.values()]
+        starts = [self._start_without(parent, family[1], self.fit_of(family)) for family, parent in new.values()]
         fits = self.run("fitting families without an edge", self.fit, fewer, starts)
         for family, fit in zip(fewer, fits, strict=True):
             self.keep(family, fit)
         self.memory.without_edge.update(new)
-
-    def _start_without(self, family: Family, parent: int) -> Start:
-        """Return the fit of a family as a start of what lacks a parent: the weights of that parent are left out."""
-        fit = self.fit_of(family)
-        return Start(np.delete(fit.theta, self.families.weights_of(parent, family[1], fit.hidden_units)), fit.precision)
 
     def _restart_large(self, families: Sequence[Family]) -> None:
         """Fit the families of nodes that have grown from all initial weights, each once."""
@@ -675,6 +675,12 @@ class QuickScore(FamilyScore):
     def fit_of(self, family: Family) -> NodeFit:
         """Return the fit of a family that was scored."""
         return (self.known if family in self.known else self.quick).fit_of(family)
+
+
+def _without(family: Family, parent: int) -> Family:
+    """Return a family without one of its parents."""
+    node, parents = family
+    return node, tuple(k for k in parents if k != parent)
 
 
 def quick_score(scores: FamilyScore) -> FamilyScore:

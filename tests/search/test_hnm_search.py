@@ -51,7 +51,7 @@ def test_noise_that_wrong_arrows_make_look_gaussian_is_found(seed):
 
 
 @pytest.mark.parametrize("seed", [0, 4])
-def test_an_edge_is_not_worth_more_than_a_fit_without_it_says(seed):
+def test_no_edge_is_stronger_than_a_fit_without_it_says(seed):
     """The noise of some effects is low: a fit that came from fewer parents ends hundreds of nats from the best one."""
     graph = simulate.erdos_renyi(6, 2, random_state=seed)
     learned = HNMSearch().fit(simulate.simulate_sem(graph, 300, random_state=seed).X)._found
