@@ -91,7 +91,9 @@ class Difference:
     def estimate(self) -> Estimate:
         """Return the mean effect in the user's unit, of rows with counterparts; NaN where hardly any row has one."""
         every = np.ones_like(self._target)
-        kept = self._counterparts() if self._compares(every) else ~every
+        compares = self._compares(every)
+        is_determined = compares and self._is_determined
+        kept = self._counterparts() if compares and not is_determined else ~every
         mass = self.sample.weights * self._target
         share, counts = float(mass[kept].sum() / mass.sum()), (kept & self._arms).sum(axis=1)
         fewest = float(counts.min())
@@ -104,15 +106,14 @@ class Difference:
                 notes = self.sample.notes(answer.degrees + 1.0) + (left,) * (share < 1.0)
                 bounds = self._bounds(kept, answer.interval(self.level)) if share < 1.0 else None
                 return replace(answer, share=share, bounds=bounds, notes=notes).times(self.sample.unit)
-        why = "the covariates determine the cause, so that no row has a counterpart: no answer"
-        if not (self._compares(every) and self._is_determined):
-            why = (
-                f"too few rows or groups to compare: {percent(share)} of the rows have counterparts, and one value of "
-            )
-            why += f"the cause has {fewest:.0f} effective rows of these: no answer"
-        effective, bounds = (float(counts[0]), float(counts[1])), self._bounds(np.zeros_like(kept), (0.0, 0.0))
+        counterparts = f"{percent(share)} of the rows have counterparts"
+        effective = f"one value of the cause has {fewest:.0f} effective rows of these"
+        why = f"too few rows or groups to compare: {counterparts}, and {effective}: no answer"
+        if is_determined:
+            why = "the covariates determine the cause, so that no row has a counterpart: no answer"
+        rows, bounds = (float(counts[0]), float(counts[1])), self._bounds(np.zeros_like(kept), (0.0, 0.0))
         nothing = np.zeros(kept.size)
-        answer = Estimate(math.nan, math.nan, 1.0, math.nan, effective, nothing, 0.0, bounds, (why,))
+        answer = Estimate(math.nan, math.nan, 1.0, math.nan, rows, nothing, 0.0, bounds, (why,))
         return answer.times(self.sample.unit)
 
     def _mean_of(self, kept: Mask) -> Estimate:
@@ -137,7 +138,7 @@ class Difference:
 
     @cached_property
     def _is_determined(self) -> bool:
-        """Whether covariates tell which of the two values every row has."""
+        """Whether covariates tell which of the two values every row has: all weights are alike then, and none large."""
         probabilities, *_ = self._fits
         unforeseen = self.sample.weights * probabilities.prod(axis=0) / probabilities.sum(axis=0)
         return len(self.sample.covariates) > 0 and float(unforeseen.sum()) < UNFORESEEN
@@ -145,13 +146,10 @@ class Difference:
     def _counterparts(self) -> Mask:
         """Return the rows whose mean effect is the most precise: those of the least variances; all if others do little.
 
-        None where covariates determine the cause: rows with one value then say nothing of those with the other.
         The variance of a mean of rows is the sum of 1 / p_0 + 1 / p_1 over their squared number. Of the rows with one
         value, whose number is the sum of its p, each row counts p times, with 1 / p of the other value.
         """
         others, (probabilities, _, chance) = [value for value in (0, 1) if value != self.target], self._fits
-        if self._is_determined:
-            return np.zeros_like(self._target)
         variance, mass = (1.0 / probabilities[others]).sum(axis=0), self.sample.weights * chance
         order, squares = np.argsort(variance), self.sample.weights * mass * variance
         of_mean = np.cumsum(squares[order]) / np.square(np.cumsum(mass[order]))
