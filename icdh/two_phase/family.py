@@ -189,7 +189,7 @@ class FamilyFitter:
         child, units, means = objective.child, hidden.shape[1], objective.evaluate(hidden)
         s, mean = means.s[:units], means.w2 @ means.s
         values, rows, weights = self.problem.values[child], self.problem.rows_of(child), self.problem.weights
-        w3, w3_bias = fit_scale(s, values - mean, w3, w3_bias, noise, rows, weights)
+        w3, w3_bias = fit_scale(self.problem, child, s, values - mean, w3, w3_bias, noise)
         scale: Floats = np.maximum(w3 @ s, 0.0) + np.exp(w3_bias)
         nats = self.problem.n_counted * node_nll(values, mean, scale, rows, weights)
         edges = hidden[: len(hidden) - self.problem.bias]

@@ -57,24 +57,22 @@ def fit_scales(problem: Problem, weights: Weights) -> Weights:
         residual = problem.features[n] - weights.w2[n] @ s
         residual -= 0.0 if weights.output_bias is None else weights.output_bias[n]
         kind = "unequal" if clock.is_over else problem.noise
-        w3[n], w3_bias[n] = fit_scale(s, residual, w3[n], w3_bias[n], kind, problem.rows_of(n), problem.weights)
+        w3[n], w3_bias[n] = fit_scale(problem, n, s, residual, w3[n], w3_bias[n], kind)
         clock.part_done()
     return dataclasses.replace(weights, w3=w3, w3_bias=w3_bias)
 
 
 def fit_scale(
-    s: Floats,
-    residual: Floats,
-    w3: Floats,
-    w3_bias: float,
-    noise: str,
-    rows: Mask | None,
-    weights: Floats | None,
+    problem: Problem, node: int, s: Floats, residual: Floats, w3: Floats, w3_bias: float, noise: str
 ) -> tuple[Floats, float]:
     """Return W3_n and W3_n0 of one node.
 
     Parameters
     ----------
+    problem : Problem
+        Says which observations count, and how often, and has the activation.
+    node : int
+        The node.
     s : ndarray, shape (m1, M)
         Its hidden activations.
     residual : ndarray, shape (M,)
@@ -83,11 +81,8 @@ def fit_scale(
         Where to start; returned where no observation counts.
     noise : {"heteroscedastic", "unequal", "equal"}
         See `fit_scales`.
-    rows : ndarray of bool, shape (M,), or None
-        The observations that count; None if all.
-    weights : ndarray, shape (M,), or None
-        How often each counts; None if once.
     """
+    rows, weights = problem.rows_of(node), problem.weights
     if rows is not None:
         s, residual, weights = np.ascontiguousarray(s[:, rows]), residual[rows], of_rows(weights, rows)
     if noise == "equal" or residual.size == 0:
@@ -96,7 +91,8 @@ def fit_scale(
     if noise == "unequal":
         return np.zeros_like(w3), np.log(rms)
     shares = NONE if weights is None else weights * (residual.size / weights.sum())
-    theta = _minimise(s, residual / rms, shares, np.append(w3 / rms, w3_bias - np.log(rms)))
+    start = np.append(w3 / rms, w3_bias - np.log(rms))
+    theta = _minimise(s, residual / rms, shares, start, problem.activation.low)
     limit = LARGEST_SCALE_WEIGHT / max(rms, 1.0)  # extreme units and a scale that is all but dead
     return np.clip(theta[:-1], -limit, limit) * rms, theta[-1] + np.log(rms)
 
@@ -172,11 +168,11 @@ def _damped_step(gradient: Floats, fisher: Floats, damping: float, floor: float,
     return np.full(gradient.size, np.nan) if failed else step
 
 
-def _minimise(s: Floats, residual: Floats, weights: Floats, start: Floats) -> Floats:
+def _minimise(s: Floats, residual: Floats, weights: Floats, start: Floats, low: float) -> Floats:
     """Return the better of the minima reached from the start and from a scale that is alive wherever it can be."""
     lowest = min(np.log(RELATIVE_FLOOR), start[-1])
     start = np.append(start[:-1], min(start[-1], HIGHEST_FLOOR))
-    if not s.min() <= 0.0:  # as of the sigmoid
+    if low >= 0.0:
         activity = (s @ weights).mean() / weights.sum() if weights.size else s.mean()
         w3 = np.full(s.shape[0], 0.5 / activity / s.shape[0])
     else:
