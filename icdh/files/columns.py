@@ -100,7 +100,12 @@ class Column:
 
     def row_of(self, cell: str | None) -> int | None:
         """Return the first row that holds a cell."""
-        return next((row for row, each in enumerate(chain.from_iterable(self.parts)) if each == cell), None)
+        row = 0
+        for part in self.parts:
+            if cell is not None and not isinstance(part, np.ndarray) and cell in part:
+                return row + part.index(cell)
+            row += len(part)
+        return None
 
     def number(self, cell: str) -> float | None:
         """Return the number in a cell; None if it holds none."""
