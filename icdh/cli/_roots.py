@@ -4,6 +4,7 @@ import re
 import shlex
 import unicodedata
 from collections.abc import Collection, Sequence
+from functools import cache
 from importlib.resources import files
 
 import numpy as np
@@ -11,7 +12,11 @@ import numpy as np
 from icdh._utils.arrays import Floats
 from icdh._utils.labels import printable
 
-GIVEN = frozenset(files("icdh.cli").joinpath("roots.txt").read_text(encoding="utf-8").split())
+
+@cache
+def _given() -> frozenset[str]:
+    """Return the names of what nothing else causes, read when they are asked about."""
+    return frozenset(files("icdh.cli").joinpath("roots.txt").read_text(encoding="utf-8").split())
 
 
 def question_about_roots(adjacency: Floats, names: Sequence[object], dates: Collection[str] = ()) -> str | None:
@@ -46,4 +51,4 @@ def is_given(name: str) -> bool:
     """
     name = re.sub(r"\(.*\)|\[.*\]", "", name).casefold()
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
-    return "".join(filter(str.isalpha, plain)) in GIVEN
+    return "".join(filter(str.isalpha, plain)) in _given()
