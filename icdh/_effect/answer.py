@@ -391,9 +391,15 @@ class _Question:
             robustness_value_interval=robustness_value(nearest, estimate.scale),
             scale=estimate.scale,
             strongest=strongest_covariate(sample, cause, names, estimate),
-            notes=estimate.notes,
+            notes=estimate.notes + self._notes_on_computed(sample, names) * math.isfinite(estimate.value),
         )
         return answer, estimate.influence
+
+    def _notes_on_computed(self, sample: Sample, names: Sequence[Hashable]) -> tuple[str, ...]:
+        told = " or ".join(printable(names[k]) for k in sample.tell_effect)
+        effect, cause = (printable(self.table.names[k]) for k in (self.effect, self.cause))
+        note = f"99 % of {effect} follows from {told} alone: if that is computed from it, or comes after {cause}, "
+        return (f"{note}leave it out",) * bool(told)
 
     @single_blas_thread()
     def mixture(self, sets: Mapping[tuple[int, ...], float]) -> Effect:

@@ -180,7 +180,7 @@ class Effect(Result):
     def to_dict(self) -> dict[str, object]:
         """Return all of it as text and numbers, for JSON; None in place of NaN and of what is infinite."""
         further = {"difference": self.difference, "per_unit": self.per_unit}
-        return {name: _plain(value) for name, value in (asdict(self) | further).items()}
+        return {name: as_json(value) for name, value in (asdict(self) | further).items()}
 
     def records(self) -> list[dict[str, object]]:
         """Return the numbers, a dict for each pair of labels."""
@@ -241,11 +241,12 @@ class Effect(Result):
         return shell("plotting").plot_answer(self, ax)
 
 
-def _plain(record: Foreign) -> object:
+def as_json(record: Foreign) -> object:
+    """Return a record as text and numbers; None in place of NaN and of what is infinite."""
     record = record.tolist() if hasattr(record, "tolist") else record
     record = record._asdict() if hasattr(record, "_asdict") else record
     if isinstance(record, Mapping):
-        return {str(key): _plain(value) for key, value in record.items()}
+        return {str(key): as_json(value) for key, value in record.items()}
     if isinstance(record, (list, tuple)):
-        return [_plain(value) for value in record]
+        return [as_json(value) for value in record]
     return None if isinstance(record, float) and not math.isfinite(record) else record

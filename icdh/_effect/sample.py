@@ -38,6 +38,7 @@ N_FOLDS = 20
 MOST_COMPARED = 5000  # rows, where covariates or designs are compared
 TENSOR_GAIN = 10.0  # of n times the log of the error: twice the nats that leave a smaller model no support
 ENOUGH = 20.0  # effective rows or groups
+NEARLY_ALL = 0.01  # of the effect's variance is what a covariate leaves that may be computed from it
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,18 @@ class Sample:
         groups, within = (tuple(numbered(of[rows].tolist()) for of in ways) for ways in (self.groups, self.within))
         columns, weights = (self.effect[rows], self.cause[rows], self.covariates[:, rows]), self.weights[rows]
         return Sample(*columns, self.has_labels, weights / weights.mean(), groups, within, self.seed, self.unit)
+
+    def splines_of(self, covariates: Sequence[int]) -> Splines:
+        """Return regressions on some of the covariates."""
+        has_labels = [self.has_labels[k] for k in covariates]
+        return Splines(self.covariates[covariates], has_labels, self.weights, self.within)
+
+    @property
+    def tell_effect(self) -> list[int]:
+        """The covariates of which one alone tells nearly all of the effect."""
+        part = self.thinned()
+        effect = standardised(demeaned(part.effect, part.within, part.weights))
+        return [k for k in range(len(part.covariates)) if part.splines_of([k]).error(effect) < NEARLY_ALL]
 
     def notes(self, effective: float) -> tuple[str, ...]:
         """Return what to know of an answer to which rows, or groups, say as much as so many of equal weight."""
@@ -185,8 +198,7 @@ def strongest_covariate(
     effect, cause = map(standardised, columns)
 
     def errors(covariates: Sequence[int]) -> Floats:
-        has_labels = [sample.has_labels[k] for k in covariates]
-        splines = Splines(sample.covariates[covariates], has_labels, sample.weights, sample.within)
+        splines = sample.splines_of(covariates)
         return np.array([splines.error(effect, cause), splines.error(cause)])
 
     every, strengths = list(range(len(names))), []

@@ -1,6 +1,8 @@
 """Warnings of the estimators about tables: unusual units, computed columns, numbers of rows and units, dependence."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -17,53 +19,117 @@ from icdh.exceptions import DataWarning, option, warn
 LONG = 100  # rows of a table from which whole numbers that rise from row to row are no accident
 
 
-def warn_about_fit(model: StructuralModel, table: Table) -> None:
-    """Name columns that others give, that number rows or units, and warn of dependent rows, with remedies.
+@dataclass(frozen=True)
+class DataDoubts:
+    """What is doubtful of a fit because of its table.
 
-    Parameters
+    Attributes
     ----------
     model : StructuralModel
-        The fitted model. Columns that it determines are named if it is of standardised columns, as that of `HNMSearch`.
+        The fitted model. Columns that it determines count if it is of standardised columns, as that of `HNMSearch`.
     table : Table
-        The columns. Rows that it knows to depend on one another, and columns that a threshold gives, are not named.
+        The columns.
     """
-    for message in _doubts(model, table):
-        warn(message, DataWarning)
 
+    model: StructuralModel
+    table: Table
 
-def _doubts(model: StructuralModel, table: Table) -> Iterator[str]:
-    values, names = model.scaled(table), table.names
-    joined = np.flatnonzero(model.adjacency.any(axis=0) | model.adjacency.any(axis=1)).tolist()
-    numbering = [k for k in joined if k not in table.categories and _numbers_rows(table.values[k])]
-    if numbering:
-        them = "them" if len(numbering) > 1 else "it"
-        yield (
-            f"{plural(numbering, 'column')} that may number the rows: {listed(repr(names[k]) for k in numbering)}; the "
-            f"order in which rows are stored causes nothing: drop {them}, and pass {option('sequence', True)} if that "
-            "order is time"
-        )
-    sets = dummies(table.values)
-    sums = _sums(table, numbering, sets)
-    if sets:
-        listing = "; ".join(listed(repr(names[k]) for k in members) for members in sets)
-        yield (
-            f"columns of which one alone is 1 in a row, as dummies of a label are: {listing}: edges among them are no "
-            "causes; pass the label itself, as one column"
-        )
-    if sums:
-        listing = "; ".join(f"{names[k]!r} (of {', '.join(repr(names[i]) for i in parts)})" for k, parts in sums)
-        yield (
-            f"column(s) that are sums or multiples of others, or products or ratios, but for rounding: {listing}: a "
-            "model of noise does not identify the direction of their edges; drop columns computed from others"
-        )
-    if model.columns.kinds is not None:
-        yield from _determined_columns(model, table, values, [{k, *parts} for k, parts in sums] + [*map(set, sets)])
-    if table.related is None and table.weighting != "frequency":  # these rows are copies by the user's word
-        related = dependence(table.values, model.standardised_residuals(values[:, :MOST_SORTED]))
-        if related is not None:
-            yield related.message(names, table.n_observations)
-        named = {*numbering, *([] if related is None else related.columns)}
-        yield from _units(table, [k for k in joined if k not in named])
+    def warn(self) -> None:
+        """Name columns that others give, that number rows or units, and warn of dependent rows, with remedies.
+
+        Rows that the table knows to depend on one another, and columns that a threshold gives, are not named.
+        """
+        for message in self._messages():
+            warn(message, DataWarning)
+
+    def marked(self) -> StructuralModel:
+        """Return the model that knows between which columns no data tell the direction."""
+        pairs, place = np.zeros(self.model.adjacency.shape), {name: k for k, name in enumerate(self.table.names)}
+        twins = [(place[k], [place[other]]) for k, other in [*self.table.cuts.items(), *self.table.repeated_columns()]]
+        of_labels = [(k, members) for members in self._dummies for k in members]
+        heaped = [(place[k], self._joined) for k in self.table.heaps]
+        for column, others in [*self._sums, *self._determined, *twins, *of_labels, *heaped]:
+            pairs[column, others] = pairs[others, column] = 1.0
+        known = replace(self.model.edge_evidence, unidentified=pairs if pairs.any() else None)
+        return replace(self.model, edge_evidence=known)
+
+    @cached_property
+    def _joined(self) -> list[int]:
+        """The columns with edges."""
+        A = self.model.adjacency
+        return np.flatnonzero(A.any(axis=0) | A.any(axis=1)).tolist()
+
+    @cached_property
+    def _numbering(self) -> list[int]:
+        values, categories = self.table.values, self.table.categories
+        return [k for k in self._joined if k not in categories and _numbers_rows(values[k])]
+
+    @cached_property
+    def _dummies(self) -> list[list[int]]:
+        return dummies(self.table.values)
+
+    @cached_property
+    def _sums(self) -> list[Computed]:
+        """Sums and ratios among columns of numbers, without sets of dummies, repeated columns and some others."""
+        table, others = self.table, self._numbering
+        numbers = [n for n in np.flatnonzero(table.varying).tolist() if n not in table.categories and n not in others]
+        first = {table.digest(n): n for n in reversed(numbers)}  # `Table.warn` names columns that repeat others
+        return list(sums_and_ratios(table.values, sorted(set(first.values()).difference(*self._dummies))))
+
+    @cached_property
+    def _determined(self) -> list[Computed]:
+        """The columns that their causes determine, but for relations that are known already."""
+        from icdh._node_model._kernels import VARIANCE_FLOOR
+
+        model, determined = self.model, []
+        named = [{k, *parts} for k, parts in self._sums] + [*map(set, self._dummies)]
+        for k, (name, conditional) in enumerate(zip(model.names, model.conditionals, strict=True)):
+            inputs = conditional.inputs.tolist()
+            # `Table.warn` names the cuts
+            is_named = name in self.table.cuts or any(k in each and not each.isdisjoint(inputs) for each in named)
+            if inputs and model.columns.kinds is not None and k not in model.nominal and not is_named:
+                _, deviation = conditional.mean_and_scale(self._scaled)
+                if np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
+                    determined.append(Computed(k, inputs))
+        return determined
+
+    @cached_property
+    def _scaled(self) -> Floats:
+        return self.model.scaled(self.table)
+
+    def _messages(self) -> Iterator[str]:
+        table, names, numbering = self.table, self.table.names, self._numbering
+        if numbering:
+            them = "them" if len(numbering) > 1 else "it"
+            yield (
+                f"{plural(numbering, 'column')} that may number the rows: {listed(repr(names[k]) for k in numbering)}; "
+                f"the order in which rows are stored causes nothing: drop {them}, and pass {option('sequence', True)} "
+                "if that order is time"
+            )
+        if sets := self._dummies:
+            listing = "; ".join(listed(repr(names[k]) for k in members) for members in sets)
+            yield (
+                f"columns of which one alone is 1 in a row, as dummies of a label are: {listing}: edges among them are "
+                "no causes; pass the label itself, as one column"
+            )
+        if sums := self._sums:
+            listing = "; ".join(f"{names[k]!r} (of {', '.join(repr(names[i]) for i in parts)})" for k, parts in sums)
+            yield (
+                f"column(s) that are sums or multiples of others, or products or ratios, but for rounding: {listing}: "
+                "a model of noise does not identify the direction of their edges; drop columns computed from others"
+            )
+        if determined := self._determined:
+            listing = "; ".join(f"{names[k]!r} (by {', '.join(repr(names[i]) for i in of)})" for k, of in determined)
+            yield (
+                f"{plural(determined, 'column')} determined by others up to a hundredth of the spread: {listing}: a "
+                "model of noise does not identify the direction of these edges; drop columns computed from others"
+            )
+        if table.related is None and table.weighting != "frequency":  # these rows are copies by the user's word
+            related = dependence(table.values, self.model.standardised_residuals(self._scaled[:, :MOST_SORTED]))
+            if related is not None:
+                yield related.message(names, table.n_observations)
+            named = {*numbering, *([] if related is None else related.columns)}
+            yield from _units(table, [k for k in self._joined if k not in named])
 
 
 def _numbers_rows(column: Floats) -> bool:
@@ -73,37 +139,6 @@ def _numbers_rows(column: Floats) -> bool:
         return False
     evenly = bool(np.ptp(steps) <= 1e-9 * np.abs(steps).max())
     return evenly or (steps.size >= LONG and not (column % 1.0).any())
-
-
-def _sums(table: Table, others: Sequence[int], sets: list[list[int]]) -> list[Computed]:
-    """Return sums and ratios among columns of numbers, without sets of dummies, repeated columns and some others."""
-    numbers = [n for n in np.flatnonzero(table.varying).tolist() if n not in table.categories and n not in others]
-    first = {table.digest(n): n for n in reversed(numbers)}  # `Table.warn` names columns that repeat others
-    return list(sums_and_ratios(table.values, sorted(set(first.values()).difference(*sets))))
-
-
-def _determined_columns(
-    model: StructuralModel, table: Table, values: Floats, named: Sequence[set[int]]
-) -> Iterator[str]:
-    """Name columns that others determine, but for relations that are named already."""
-    from icdh._node_model._kernels import VARIANCE_FLOOR
-
-    determined = []
-    for k, (name, conditional) in enumerate(zip(model.names, model.conditionals, strict=True)):
-        inputs = conditional.inputs.tolist()
-        # `Table.warn` names the cuts
-        is_named = any(k in columns and not columns.isdisjoint(inputs) for columns in named)
-        if not inputs or k in model.nominal or name in table.cuts or is_named:
-            continue
-        _, deviation = conditional.mean_and_scale(values)
-        if np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
-            determined.append(f"{name!r} (by {', '.join(repr(model.names[k]) for k in inputs)})")
-    if determined:
-        yield (
-            f"{plural(determined, 'column')} determined by others up to a hundredth of the spread: "
-            f"{'; '.join(determined)}: a model of noise does not identify the direction of these edges; drop columns "
-            "computed from others"
-        )
 
 
 def _units(table: Table, joined: Sequence[int]) -> Iterator[str]:

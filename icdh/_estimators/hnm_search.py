@@ -10,7 +10,7 @@ import numpy as np
 
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator, SearchSettings
-from icdh._estimators.data_warnings import warn_about_fit
+from icdh._estimators.data_warnings import DataDoubts
 from icdh._model.causal import about_table
 from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel
@@ -270,8 +270,9 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         )
         about = about_table(table)
         model, learned, in_time = refit(found, StructuralModel(columns, kept, [CONSTANT] * N, about=about), clock)
+        doubts = DataDoubts(model, table)
         self._learn(
-            model,
+            doubts.marked(),
             **learned,
             history_=[found.table.move_in_users_columns(move) for move in found.moves],
             column_transform_=found.transform,
@@ -287,7 +288,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             late = f"{option('max_seconds', self.max_seconds)} ended the search"
             reason = "interrupted" if self.interrupted_ else late
             warn(f"{reason} after {len(self.history_)} moves; the best graph so far is kept", ConvergenceWarning)
-        warn_about_fit(self.model_, table)
+        doubts.warn()
 
     def rethreshold(self, *, min_strength: float | None = None, max_edges: int | None = None) -> "HNMSearch":
         """Set other thresholds and rebuild the DAG from ``edge_strength_``, without searching again.

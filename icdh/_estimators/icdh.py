@@ -2,15 +2,15 @@
 
 from collections.abc import Hashable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from icdh._estimators.base import CausalGraphEstimator, TwoPhaseSettings
-from icdh._estimators.data_warnings import warn_about_columns, warn_about_fit
-from icdh._model.causal import about_table
+from icdh._estimators.data_warnings import DataDoubts, warn_about_columns
+from icdh._model.causal import EdgeEvidence, about_table
 from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
@@ -279,8 +279,9 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         dag = found.rules.dag(network.adjacency(), threshold)
         strength = found.strength(dag.adjacency)
         model = found.on_graph(self._strong(dag.adjacency, strength, found.rules), clock)
+        doubts = DataDoubts(model, table)
         self._learn(
-            model,
+            doubts.marked(),
             nll_=found.nll(model),
             cost_=result.cost,
             network_=network,
@@ -298,7 +299,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         )
         self._warn_if_not_converged(result)
         _warn_about_cycles(dag)
-        warn_about_fit(self.model_, table)
+        doubts.warn()
 
     def rethreshold(
         self, threshold: float | None = None, *, min_strength: float | None = None, max_edges: int | None = None
@@ -332,7 +333,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         found, least = self._found, self._least_weight if threshold is None else threshold
         dag = found.rules.dag(self.weights_, least)
         kept = copy(self).set_params(**thresholds)._strong(dag.adjacency, self.edge_strength_, found.rules)
-        model = found.on_graph(kept)
+        known = EdgeEvidence(unidentified=self.model_.edge_evidence.unidentified)
+        model = replace(found.on_graph(kept), edge_evidence=known)
         self._learn(model, thresholds, nll_=found.nll(model), _least_weight=least)
         _warn_about_cycles(dag)
         return self

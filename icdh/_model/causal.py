@@ -58,6 +58,8 @@ class EdgeEvidence:
         where there is no edge, or the effect is no number.
     settled : ndarray or None
         1.0 where knowledge settled the direction of an edge: it was required, or its reverse forbidden.
+    unidentified : ndarray or None
+        1.0 of two columns of which one computes the other or has a heap: no data tell which is the cause.
     """
 
     probability: Floats | None = None
@@ -66,6 +68,7 @@ class EdgeEvidence:
     mean_loss: Floats | None = None
     spread_loss: Floats | None = None
     settled: Floats | None = None
+    unidentified: Floats | None = None
 
     def nats(self, edge: tuple[int, int]) -> dict[str, float | None]:
         """Return the losses of an edge by name; None where one is no finite number."""

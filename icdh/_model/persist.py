@@ -53,7 +53,7 @@ SHAPES_OF_INTEGERS = {"inputs": "p", "widths": "p"}
 LOSSES = ("direction_loss", "hidden_loss", "mean_loss", "spread_loss")
 SHAPES = {
     **dict.fromkeys(("offset", "scale", "centre"), "N"),
-    **dict.fromkeys(("adjacency", "probability", "settled", *LOSSES), "NN"),
+    **dict.fromkeys(("adjacency", "probability", "settled", "unidentified", *LOSSES), "NN"),
     **{"observed_range": "2N", "hidden": "rm", "w2": "m", "w3": "m", "theta": "t", "log_shares": "K", "levels": "K"},
     **{"cuts": "c", "shares": "B", "masses": "K", "log_odds": "K", "knots": "k", "bends": "k", "observed": "k"},
 }

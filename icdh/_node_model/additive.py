@@ -164,7 +164,7 @@ class AdditivePredictor(FamilyPredictor):
         """Yield what contradicts itself, the law, or how many network inputs every parent is."""
         if self.widths.tolist() != list(widths) or self.widths.sum() != len(self.curves):
             yield "inputs lack their curves"
-        if law.n_outputs != 2 or not self.variance > VARIANCE_FLOOR:
+        if law.n_outputs != 2 or not self.variance > 0.0:  # of a linear model it may be below the floor
             yield "an additive model has no variance, or a law of other outputs"
 
 

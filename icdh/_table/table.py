@@ -18,7 +18,7 @@ from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import columns_as_numbers, library_of
 from icdh._table.kinds import DECLARABLE, KINDS, guessed, numbers_among
 from icdh._table.missing_codes import Declared, codes_message
-from icdh._table.ties import FEW_VALUES, heap, point_mass
+from icdh._table.ties import FEW_VALUES, PointMass, heap, point_mass
 from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike
 from icdh._utils.checks import Choice
@@ -286,7 +286,7 @@ class Table:
         """Yield what a user should know of the columns before a fit."""
         if labels := [repr(self.names[i]) for i in np.flatnonzero(~self.varying)]:
             yield f"constant {plural(labels, 'column')} {', '.join(labels)}: no causes and no effects"
-        if repeated := next(self._repeated_columns(), None):
+        if repeated := next(self.repeated_columns(), None):
             again, first = repeated
             yield f"column {again!r} repeats column {first!r}: no data identify which of them is a cause; drop one"
         if cuts := [f"{name!r} (of {number!r})" for name, number in self.cuts.items()]:
@@ -307,12 +307,17 @@ class Table:
             yield by_case
         if self.declared is not None:
             yield from self._readings(self.declared)
-            yield from self._heaps(self.declared)
+        if heaps := [f"{name!r} ({of})" for name, of in self.heaps.items()]:
+            yield (
+                f"{plural(heaps, 'column')} with a heap: {', '.join(heaps)}: noise explains it without causes, so that "
+                "an arrow there may be missing or point the wrong way; compare "
+                f"{option('kinds', dict.fromkeys(self.heaps, 'ordinal'))}"
+            )
         numbers = [n for n in range(self.n_variables) if n not in self.categories]
         if codes and (text := codes_message([self.values[n] for n in numbers], [self.names[n] for n in numbers])):
             yield text
 
-    def _repeated_columns(self) -> Iterator[tuple[Hashable, Hashable]]:
+    def repeated_columns(self) -> Iterator[tuple[Hashable, Hashable]]:
         """Yield the name of every column that repeats one before it, and the name of that one."""
         seen: dict[bytes, int] = {}
         for i in np.flatnonzero(self.varying).tolist():
@@ -345,17 +350,12 @@ class Table:
             amounts = f"; amounts? pass {option('kinds', {heaped[0]: 'gridded'})}" if heaped else ""
             yield f"read as {'; as '.join(readings)}{codes}{amounts}"
 
-    def _heaps(self, declared: Collection[int]) -> Iterator[str]:
-        """Yield the columns with a heap at one number, which the noise explains better than causes do."""
+    @cached_property
+    def heaps(self) -> dict[Hashable, PointMass]:
+        """The names of the columns with a heap at one number, and the heap; none where kinds do not matter."""
+        declared = range(self.n_variables) if self.declared is None else self.declared
         grids = [n for n, kind in enumerate(self.kinds) if kind == "gridded" and n not in declared]
-        heaps = {self.names[n]: of for n in grids if (of := heap(self.observed(n), MOST_LABELS))}
-        if heaps:
-            listing = ", ".join(f"{name!r} ({of})" for name, of in heaps.items())
-            yield (
-                f"{plural(list(heaps), 'column')} with a heap: {listing}: noise explains it without causes, so that an "
-                "arrow there may be missing or point the wrong way; compare "
-                f"{option('kinds', dict.fromkeys(heaps, 'ordinal'))}"
-            )
+        return {self.names[n]: of for n in grids if (of := heap(self.observed(n), MOST_LABELS))}
 
     @cached_property
     def cuts(self) -> dict[Hashable, Hashable]:

@@ -1,6 +1,7 @@
 """``icdh effects``: what happens to one variable if another is changed."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -153,11 +154,10 @@ def _table(rows: list[dict[str, object]], legend: Sequence[str]) -> str:
 
 
 def _supported(row: dict[str, Any]) -> str:
-    """Return a change as text, rounded to where its Monte Carlo error begins."""
-    from icdh._effect.result import Interval
-
-    reach = 2.0 * row["error"]
-    return Interval(row["change"], row["change"] - reach, row["change"] + reach).rounded(row["change"])
+    """Return a change as text, rounded to the first digit of its Monte Carlo error."""
+    change, error = row["change"], row["error"]
+    place = math.floor(math.log10(error)) if error > 0.0 else -6
+    return f"{change:,.{max(-place, 0)}f}" if place > -7 and abs(change) < 1e9 else f"{change:.3g}"
 
 
 def _text(value: object) -> str:
@@ -214,6 +214,8 @@ class Effects(Question, Output, options.Learning):
 
     def run(self) -> None:
         """Read the table or the model, answer, draw and print."""
+        from icdh._effect.result import as_json
+
         _check(self)
         record: object
         if self.cause is not None and not self.values and not is_model(self.data):
@@ -229,4 +231,4 @@ class Effects(Question, Output, options.Learning):
             model = _model(self)
             rows = _curve(self, model) if self.values else _pairs(self, model)
             record, text = rows, _table(rows, () if self.values else ABOUT_PAIRS)
-        print(json.dumps(record, indent=2) if self.json else text)
+        print(json.dumps(as_json(record), indent=2) if self.json else text)

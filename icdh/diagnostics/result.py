@@ -37,6 +37,7 @@ WEAK_EDGE = f"strength below {WEAK:g} nats: doubt that there is an edge"
 REPLACEABLE = f"a hidden common cause in its place loses less than {SURVIVES:g} nats"
 BELOW_ZERO = "below zero: the graph with that arrow turned is better, and the search missed it or weak edges went"
 TURNED, DIVIDED = f"reversing it loses less than {DOUBTFUL:g} nats", f"its probability is below {100 * DECIDED:.0f} %"
+COMPUTED = "one end computes the other or has a heap, see the warnings"
 EXPLAIN = "what these mean: icdh explain"
 BLIND_SPOTS = (
     "Of 100 simulated tables (8 variables, 1000 rows) the tests at 5 % reject 87 to 100 if scales are distorted, 29 if "
@@ -122,6 +123,8 @@ class EdgeCheck:
     mean_loss, spread_loss : float or None
         How many nats are lost if the cause is left out of the mean of the effect alone, and of its spread alone. None
         where the effect is no number, or nobody computed them; see `icdh.uncertainty.mean_and_spread_loss`.
+    unidentified : bool
+        Whether one end computes the other or has a heap, so that no loss tells the direction.
     """
 
     cause: Hashable
@@ -134,15 +137,17 @@ class EdgeCheck:
     weak: bool = False
     mean_loss: float | None = None
     spread_loss: float | None = None
+    unidentified: bool = False
 
     @property
     def close(self) -> bool:
-        """Whether the data hardly decide the direction: fewer than six nats, or a probability below 95 %.
+        """Whether the data hardly decide the direction: fewer than six nats, a probability below 95 %, or no model can.
 
         Of a weak edge the question is not asked: there may be none.
         """
         nats = self.direction_loss is not None and not self.direction_loss >= DOUBTFUL
-        return not self.weak and (nats or (self.probability is not None and not self.probability >= DECIDED))
+        divided = self.probability is not None and not self.probability >= DECIDED
+        return not self.weak and (nats or divided or (self.unidentified and not self.known))
 
     @property
     def survives(self) -> bool:
@@ -200,6 +205,7 @@ def edge_records(model: StructuralModel, settled: Mask | None = None) -> list[Ed
             probability=number_at(direction, (i, j)),
             known=bool(given[i, j]),
             weak=has_nats and float(model.adjacency[i, j]) < WEAK,
+            unidentified=known.unidentified is not None and bool(known.unidentified[i, j]),
             **known.nats((i, j)),
         )
         for i, j in graphs.strongest_first(model.adjacency)
@@ -290,8 +296,9 @@ def marks_explained(edges: Sequence[EdgeCheck]) -> list[str]:
 
 def doubt(edges: Sequence[EdgeCheck]) -> str:
     """Return in words what makes directions of these edges doubtful."""
-    divided = any(edge.probability is not None for edge in edges)
-    return f"{TURNED}{f', or {DIVIDED}' if divided else ''}: the data hardly tell its direction"
+    divided, computed = any(edge.probability is not None for edge in edges), any(edge.unidentified for edge in edges)
+    reasons = [TURNED, *[DIVIDED] * divided, *[COMPUTED] * computed]
+    return f"{', or '.join(reasons)}: the data hardly tell its direction"
 
 
 def edge_rows(edges: Sequence[EdgeCheck], unit: str) -> list[tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """The effect of one variable on another: known answers, invariances, what is noticed, and what is refused."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -700,6 +701,27 @@ def test_covariates_that_come_after_the_cause_are_said():
     with pytest.warns(DataWarning):
         notes = icdh.effect(X, "dose", "answer", ["level", "mood"], model=model).notes
     assert any("after dose by the graph come level, mood" in note for note in notes)
+
+
+@cases(
+    ("function", "is_said"),
+    (np.exp, True),
+    (lambda answer: answer > 3.0, False),  # it tells a part alone
+    (lambda answer: answer + np.random.default_rng(1).normal(size=answer.size), False),
+)
+def test_a_covariate_that_tells_the_effect_alone_is_said(function, is_said):
+    """The logarithm of a wage among the covariates of the wage leaves nothing of its effect."""
+    age, dose, noise = np.random.default_rng(9).normal(size=(3, 600))
+    X = pd.DataFrame({"age": age, "dose": dose + age, "answer": dose + 2.0 * age + noise})
+    X["computed"] = function(X["answer"]) * 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        notes = icdh.effect(X, "dose", "answer", ["age", "computed"]).notes
+    said = "99 % of answer follows from computed alone: if that is computed from it, or comes after dose, leave it out"
+    assert (said in notes) == is_said
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        icdh.effect(X, "dose", "answer", ["age"])
 
 
 @pytest.mark.parametrize("adjust", ["graph", ["other"]])

@@ -8,7 +8,9 @@ import pytest
 from helpers import cases
 from support.table import dummies, sums_and_ratios
 
-from icdh import HNMSearch
+import icdh
+from icdh import ICDH, HNMSearch
+from icdh.diagnostics.result import edge_records
 from icdh.exceptions import DataWarning
 
 RNG = np.random.default_rng(0)
@@ -98,3 +100,40 @@ def test_codes_of_units_are_asked_about_and_quantities_are_not():
     for quantity, wage in ((age, np.sqrt(age)), (gift, 3.0 * (gift > 0) + np.sin(40.0 * gift)), (fives, by_age)):
         message = told(pd.DataFrame({"quantity": quantity, "wage": wage + 0.3 * RNG.normal(size=800)}))
         assert "codes of persons or places" not in message
+
+
+@pytest.mark.parametrize("method", [HNMSearch, ICDH])
+def test_arrows_of_computed_columns_are_marked(method, tmp_path):
+    """Their losses say how badly another model fits, not which column was computed."""
+    cause, noise = np.random.default_rng(1).normal(size=(2, N))
+    table = pd.DataFrame({"dose": cause, "answer": 2.0 * np.tanh(cause) + (0.2 + 0.2 * (cause > 0)) * noise})
+    table = table.assign(high=(table["answer"] > 1.0) * 1.0, double=2.0 * table["answer"] + 1.0)
+
+    def marks(model, **how):
+        edges = edge_records(model, **how)
+        return {frozenset((edge.cause, edge.effect)): edge.close for edge in edges if not edge.weak}
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learned = method().fit(table)
+        learned.model_.save(tmp_path / "m.icdh")
+        stricter = method().fit(table).rethreshold(max_edges=2)
+    given = marks(learned.model_)
+    computed = {frozenset(pair) for pair in (("answer", "high"), ("answer", "double"))}
+    assert {pair for pair in computed if given.get(pair)} == computed & given.keys() != set()
+    assert not given.get(frozenset(("dose", "answer")))
+    assert marks(icdh.load(tmp_path / "m.icdh")) == given
+    assert all(given[pair] == mark for pair, mark in marks(stricter.model_).items())
+    assert not any(marks(learned.model_, settled=learned.adjacency_matrix_ != 0.0).values())  # knowledge says it
+
+
+def test_arrows_of_a_heap_are_marked():
+    """Of a quarter of the rows and more, at a number whose neighbours are too frequent for a point mass."""
+    shares = np.array([*np.full(6, 0.05), 0.11, 0.32, 0.11, *np.full(4, 0.04)])
+    years = np.random.default_rng(0).choice(np.arange(5, 18), 600, p=shares / shares.sum()).astype(float)
+    wage = 0.3 * years + np.random.default_rng(1).normal(size=600)
+    table = pd.DataFrame({"years": years, "wage": wage})
+    with pytest.warns(DataWarning, match="column with a heap: 'years'"):
+        (edge,) = edge_records(HNMSearch(knowledge={"required": [("years", "wage")]}).fit(table).model_)
+    assert edge.unidentified
+    assert not edge.close  # as it was required
