@@ -32,6 +32,7 @@ c, s, epsilon     ``C``, ``S``, ``h_tol``  scalar       none                   `
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -441,6 +442,7 @@ class NetworkConditional:
         That of the hidden units.
     """
 
+    is_network: ClassVar[bool] = True
     inputs: Integers
     hidden: Floats
     w2: Floats

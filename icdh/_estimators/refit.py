@@ -76,6 +76,7 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
     values = _with_masses(columns, table.in_users_columns(n_variables))
     centre, transformed = columns.centre.copy(), [*scaling.transforms]
     centre[transformed] = mean_of(values[transformed], table.weights)
+    conditionals = [given.limited(values) for given in conditionals]
     laws = [given.law.density for given in conditionals if given is not CONSTANT]
     noise = {law.errors.name for law in laws if law is not None}
     model = replace(model, columns=replace(columns, centre=centre), conditionals=conditionals)

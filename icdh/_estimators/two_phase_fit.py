@@ -107,7 +107,8 @@ class LearnedNetwork(NamedTuple):
         columns, values = self._columns_of(weights), self.problem.values
         law = NormalLaw()
         conditionals = [
-            Conditional(NetworkConditional.of(columns, n), law) if values[n].any() else CONSTANT for n in range(N)
+            Conditional(NetworkConditional.of(columns, n), law).limited(values) if values[n].any() else CONSTANT
+            for n in range(N)
         ]
         return replace(self.model, adjacency=kept, conditionals=conditionals)
 

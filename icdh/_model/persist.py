@@ -55,7 +55,16 @@ SHAPES = {
     **dict.fromkeys(("offset", "scale", "centre"), "N"),
     **dict.fromkeys(("adjacency", "probability", "settled", "unidentified", *LOSSES), "NN"),
     **{"observed_range": "2N", "hidden": "rm", "w2": "m", "w3": "m", "theta": "t", "log_shares": "K", "levels": "K"},
-    **{"cuts": "c", "shares": "B", "masses": "K", "log_odds": "K", "knots": "k", "bends": "k", "observed": "k"},
+    **{
+        "cuts": "c",
+        "shares": "B",
+        "limits": "2o",
+        "masses": "K",
+        "log_odds": "K",
+        "knots": "k",
+        "bends": "k",
+        "observed": "k",
+    },
 }
 
 
@@ -352,6 +361,9 @@ def _check_part(part: Conditional, model: CausalModel, n: int, n_labels: dict[in
     """Demand that the fields of the distribution of variable ``n`` go together, and with the labels of variables."""
     known = ((part.inputs >= 0) & (part.inputs < len(model.names))).all() and np.unique(part.inputs).size
     _demand(known == part.inputs.size, "inputs are not variables")
+    limits = np.zeros((2, part.law.n_outputs)) if part.limits is None else part.limits
+    are_limits = limits.shape[1] == part.law.n_outputs and (limits[0] <= limits[1]).all()
+    _demand(are_limits, "limits are not those of outputs")
     faults = chain(
         part.law.faults(n_labels.get(n, 0), model.columns.levels.get(n)),
         part.predictor.faults(part.law, [n_labels.get(int(k), 1) for k in part.inputs]),

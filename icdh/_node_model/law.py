@@ -459,7 +459,11 @@ class Predictor(Protocol):
     ----------
     inputs : ndarray of int, shape (p,)
         The variables that they depend on.
+    is_network : bool
+        Whether they are those of a network, of which nothing is known where no row was.
     """
+
+    is_network: ClassVar[bool]
 
     @property
     def inputs(self) -> Integers:
@@ -479,6 +483,7 @@ class Predictor(Protocol):
 class NoCauses:
     """Outputs that are zero."""
 
+    is_network: ClassVar[bool] = False
     inputs: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def predict(self, values: Floats, law: Law) -> Floats:
@@ -501,10 +506,13 @@ class Conditional:
         How its outputs depend on the others.
     law : Law
         Its distribution given the outputs.
+    limits : ndarray, shape (2, o), or None
+        The least and the largest outputs; None if there are none.
     """
 
     predictor: Predictor
     law: Law
+    limits: Floats | None = None
 
     @property
     def inputs(self) -> Integers:
@@ -513,7 +521,21 @@ class Conditional:
 
     def outputs(self, values: Floats) -> Floats:
         """Return its outputs, shape (o, M), given all variables, one a row, shape (N, M)."""
-        return self.predictor.predict(values, self.law)
+        outputs = self.predictor.predict(values, self.law)
+        return outputs if self.limits is None else np.clip(outputs, *self.limits[:, :, np.newaxis])
+
+    def limited(self, values: Floats) -> "Conditional":
+        """Return the distribution whose outputs stay near those at the rows of its fit, shape (N, M), if of a network.
+
+        Means may be as far beyond as they reach there; spreads, rates and odds stay within. A network's spread may be
+        10^6 times larger where its causes are a little beyond all rows.
+        """
+        if not (self.predictor.is_network and self.inputs.size):
+            return self
+        outputs = self.outputs(values)
+        ends = np.array([outputs.min(axis=1), outputs.max(axis=1)])
+        reach = np.isin(np.arange(len(outputs)), self.law.odd) * np.ptp(ends, axis=0)
+        return replace(self, limits=ends + [-reach, reach])
 
     def log_density(self, observed: Floats, values: Floats) -> Floats:
         """Return the log-density of values, shape (M,), given all variables; see `Law.log_density`."""

@@ -24,7 +24,7 @@ in NumPy (`icdh._node_model.scoring`).
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -112,6 +112,7 @@ class FamilyPredictor(ABC):
         How many network inputs every parent is: one for a number, K for K categories.
     """
 
+    is_network: ClassVar[bool] = False
     inputs: Integers
     widths: Integers
 
@@ -148,6 +149,7 @@ class NodeNetwork(FamilyPredictor):
         m.
     """
 
+    is_network = True
     theta: Floats
     hidden_units: int
 

@@ -1,5 +1,7 @@
 """What was scored is what answers: transform, mean model, noise and grid are those of the fit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
@@ -7,7 +9,7 @@ from scipy.stats import kstest
 from support.families import AdditivePredictor
 
 import icdh
-from icdh import HNMSearch, Knowledge
+from icdh import ICDH, HNMSearch, Knowledge
 
 ARROW = Knowledge(required=[("x0", "x1")])
 
@@ -124,3 +126,22 @@ def test_no_count_that_is_drawn_is_a_negative_zero():
     model = HNMSearch(kinds={1: "count"}).fit(np.column_stack([x, rng.poisson(np.exp(0.5 + 0.5 * x))]))
     below = model.model_.columns.scaling.apply(np.full(3, -0.1), 1)
     assert not np.signbit(model.model_.in_units(1, below)).any()
+
+
+@pytest.mark.filterwarnings("ignore::icdh.exceptions.DataWarning")
+@pytest.mark.parametrize("method", [HNMSearch, ICDH])
+def test_beyond_the_rows_of_a_fit_no_spread_is_larger_and_no_mean_is_far(method, tmp_path):
+    """Where a floor of 30 % hides the cause, the fitted spread rises 10^6 times just below it."""
+    rng = np.random.default_rng(121)
+    exact = rng.normal(size=120)
+    X = np.column_stack([np.maximum(exact, np.quantile(exact, 0.3)), exact])
+    model = method(knowledge=ARROW).fit(X).model_
+    limited = model.conditionals[1]
+    rows, far = model.scaled(X), model.scaled(np.column_stack([np.linspace(-50.0, 50.0, 2001), np.zeros(2001)]))
+    outputs, beyond = limited.outputs(rows), limited.outputs(far)
+    np.testing.assert_array_equal(outputs, replace(limited, limits=None).outputs(rows))  # the rows themselves stay
+    assert outputs[1].min() <= beyond[1].min() <= beyond[1].max() <= outputs[1].max()
+    assert np.ptp(beyond[0]) <= 3.0 * np.ptp(outputs[0])
+    assert model.sample(5000, random_state=0)[:, 1].std() < 2.0 * exact.std()
+    model.save(tmp_path / "m.icdh")
+    np.testing.assert_array_equal(icdh.load(tmp_path / "m.icdh").conditionals[1].outputs(far), beyond)

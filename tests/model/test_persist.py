@@ -216,6 +216,7 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
     (lambda c: c | {"hidden_causes": [{"children": ["a"]}]}, "it has hidden common causes, as models no longer have"),
     (lambda c: c | {"conditionals": [with_another_unit(own) for own in c["conditionals"]]}, "theta has shape"),
     (within("columns", lambda c, own: own | {"centre": own["centre"] | {"shape": [10**15]}}), r"centre has shape"),
+    (lambda c: c | {"conditionals": [own | {"limits": c["adjacency"]} for own in c["conditionals"]]}, "limits are not"),
     (lambda c: c | {"adjacency": c["adjacency"] | {"array": "model.json"}}, "bytes, not 32"),
     (without("centre", "columns"), "the file is damaged"),
 )
