@@ -192,7 +192,8 @@ def effect(
         adjacency = None if graph is None else graph.adjacency
         notes = notes_on_covariates(adjacency, Knowledge.of(knowledge), table.names, *pair, covariates)
         question.check(covariates)
-        covariates = [k for k in covariates if table.varying[k]]
+        first = dict[bytes, int]()
+        covariates = [k for k in covariates if table.varying[k] and first.setdefault(table.digest(k), k) == k]
         results = [each.answer(covariates) for each in questions]
         answers = [answer for answer, _ in results]
         if not clusters and math.isfinite(answers[0].estimate):

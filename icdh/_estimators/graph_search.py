@@ -58,7 +58,7 @@ class SearchSizes:
     usual_price: float = 2.0  # nats that an edge must gain in a table of few columns
     order_swaps: tuple[int, int] = (20, 50)  # in vain, in a row, that end a search over orders: the least and the most
     most_at_once: int = 20  # parents that a variable begins with in the end: the work grows with their cube
-    lingam_variables: int = 200  # an order of 1000 rows takes 2 s; it grows with the cube, 200 s among 1000 variables
+    lingam_variables: int = 200  # an order of 1000 rows takes 4 s; it grows with the cube
     exact_candidates: int = 8
     exact_parents: int = 3
     pilot_rows: int = 400
@@ -362,7 +362,9 @@ class GraphSearch:
         if len(families) > SIZES.lingam_variables or families.rows is not None:
             return None
         order = lingam_order(families.causes, families.weights, self.clock.check)
-        return graph_of_order(self._clocked(scores.linear_gains), order, self.table.rules, self.settings.max_parents)
+        most = self.settings.max_parents
+        how = order, self.table.rules, most, min(most, SIZES.most_at_once)
+        return graph_of_order(self._clocked(scores.linear_gains), *how)
 
     def _exact(self, scores: FamilyScore, found: SearchResult) -> SearchResult:
         """Return the best of all graphs of few candidates, or the graph of the greedy search if time is over."""

@@ -1,4 +1,4 @@
-"""Kernel of linear models: what each change of one cause makes of the variance that the causes leave."""
+"""Kernels of linear models: what each change of one cause leaves of the variance, and how far from Gaussian it is."""
 
 # mypy: disable-error-code=no-untyped-def
 # Numba infers the types of arguments; docstrings say them, with shapes.
@@ -7,9 +7,11 @@ import math
 
 import numpy as np
 
-from icdh._utils.jit import REASSOCIATE, cholesky_in_place, kernel
+from icdh._utils.jit import REASSOCIATE, cholesky_in_place, exp, kernel
 
 LEAST_VARIANCE = 1e-9  # of a column of variance one; a network's has a higher floor, as few of its rows may fall to it
+LEAST_APART = 1e-4  # share of the variance of two variables' difference below which neither tells anything
+OF_ODD, OF_EVEN = 36.0 / (8.0 * math.sqrt(3.0) - 9.0), 24.0 / (16.0 * math.sqrt(3.0) - 27.0)  # Hyvärinen's a and b
 LEAST_LEFT = 1e-9  # share of a further cause's variance that the others must leave of it
 
 
@@ -89,3 +91,31 @@ def fill_linear_gains(covariance, with_response, variance, n, price, most, insid
             slope += inverse[k, i] * slopes[k]
             square += inverse[k, i] ** 2
         gains[inside[i]] = cost - linear_cost(variance + slope**2 / square, n) + price[inside[i]]
+
+
+@kernel(fastmath=REASSOCIATE)
+def fill_negentropies(x, shares, correlations, negentropies):
+    """Fill the negentropy of what each variable leaves of each other one, and of each itself on the diagonal.
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, n)
+        The variables, standardised.
+    shares : ndarray, shape (n,)
+        How much every observation counts; the sum is one.
+    correlations : ndarray, shape (N, N)
+        Those of the variables.
+    negentropies : ndarray, shape (N, N)
+        Is filled; ``[i, j]`` is that of the residual of j given i.
+    """
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            slope = 0.0 if i == j else correlations[i, j]
+            scale = 1.0 / math.sqrt(max(1.0 - slope * slope, LEAST_APART))
+            cause, effect, odd, even = x[i], x[j], 0.0, 0.0
+            for m in range(shares.size):
+                u = scale * (effect[m] - slope * cause[m])
+                bell = shares[m] * exp(-0.5 * u * u)
+                odd += u * bell
+                even += bell
+            negentropies[i, j] = OF_ODD * odd**2 + OF_EVEN * (even - math.sqrt(0.5)) ** 2

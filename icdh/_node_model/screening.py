@@ -10,12 +10,13 @@ The evidence of a linear model follows from variances and covariances, for every
 Where effects are linear and noise is not Gaussian, moments tell the causal order: DirectLiNGAM. Of two standardised
 variables with correlation r, x comes first if x and the residual of y given x, y - r x over its standard deviation, are
 together farther from Gaussian than y and the residual of x given y: the right pair is independent, and mixing makes
-Gaussian. The distance is negentropy in its expansion by cumulants,
+Gaussian. The distance is negentropy in Hyvärinen's approximation, by functions that outliers hardly move,
 
-    J(u) = k3(u)^2 / 12 + k4(u)^2 / 48,
+    J(u) = a (E u exp(-u^2 / 2))^2 + b (E exp(-u^2 / 2) - sqrt(1 / 2))^2,
+    a = 36 / (8 sqrt(3) - 9),  b = 24 / (16 sqrt(3) - 27).
 
-and the moments of residuals follow from joint moments of x and y. So all pairs take a few matrix products. The variable
-that no other one precedes is first in the order; the others are replaced by their residuals given it, and so on.
+The variable that no other one precedes is first in the order; the others are replaced by their residuals given it, and
+so on.
 
 References
 ----------
@@ -23,6 +24,8 @@ Heckerman, Geiger, Chickering, "Learning Bayesian networks: the combination of k
 Learning 20 (1995).
 Shimizu et al., "DirectLiNGAM: a direct method for learning a linear non-Gaussian structural equation model", JMLR 12
 (2011).
+Hyvärinen, "New approximations of differential entropy for independent component analysis and projection pursuit",
+Advances in Neural Information Processing Systems 10 (1997).
 Hyvärinen and Smith, "Pairwise likelihood ratios for estimation of non-Gaussian structural equation models", JMLR 14
 (2013).
 """
@@ -34,14 +37,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from icdh._node_model._linear_kernels import fill_linear_gains
+from icdh._node_model._linear_kernels import LEAST_APART, fill_linear_gains, fill_negentropies
 from icdh._node_model.families import Families
 from icdh._node_model.gaussian import LEAST_ROWS
 from icdh._utils.arrays import Floats, Integers
 from icdh._utils.weighted import deviation_of, mean_of, sum_of, times
 
-MOST_DEVIATIONS = 4.0  # values beyond are held there: third and fourth moments of heavy tails are a few rows
-LEAST_APART = 1e-4  # share of the variance of two variables' difference below which neither tells anything
 RIDGE = 1e-12  # added to the variances of causes, which are one: collinear causes share their effect
 PRIOR_OBSERVATIONS = 5.0  # that the prior of a table is worth
 MOST_CELLS = 10_000  # of joint labels that are numbered without looking which of them occur
@@ -154,7 +155,7 @@ def lingam_order(x: Floats, weights: Floats | None, before_each: Callable[[], No
     before_each : callable
         Called before each variable is chosen; what it raises ends the call.
     """
-    left: Floats = np.clip(x, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+    left = x
     order: list[int] = []
     places = list(range(len(x)))
     while len(places) > 1:
@@ -174,27 +175,13 @@ def _standardised(x: Floats, weights: Floats | None) -> Floats:
     return centred / np.maximum(deviation_of(centred, weights), np.finfo(float).tiny)[:, np.newaxis]
 
 
-def _negentropy(third: Floats, fourth: Floats) -> Floats:
-    return third**2 / 12 + (fourth - 3.0) ** 2 / 48
-
-
 def _lead(x: Floats, weights: Floats | None) -> Floats:
     """Return by how much the data favour i before j, nats an observation, shape (N, N); antisymmetric."""
-    n, square = sum_of(weights, x.shape[1]), x**2
-    r, of_square = times(weights, x) @ x.T / n, times(weights, square)
-    m21, m22, m31 = (
-        of_square @ x.T / n,
-        of_square @ square.T / n,
-        (of_square * x) @ x.T / n,
-    )  # E x^2 y, E x^2 y^2, E x^3 y
-    third, fourth = np.diag(m21), np.diag(m22)
-    rest = np.maximum(1.0 - r**2, LEAST_APART)
-    # of y - r x, where x is the row and y the column
-    residual_third = third - 3 * r * m21.T + 3 * r**2 * m21 - r**3 * third[:, np.newaxis]
-    residual_fourth = fourth - 4 * r * m31.T + 6 * r**2 * m22 - 4 * r**3 * m31 + r**4 * fourth[:, np.newaxis]
-    of_residual = _negentropy(residual_third / rest**1.5, residual_fourth / rest**2)
-    forward = _negentropy(third, fourth)[:, np.newaxis] + of_residual
-    return np.where(rest > LEAST_APART, forward - forward.T, 0.0)
+    shares = np.full(x.shape[1], 1.0 / x.shape[1]) if weights is None else weights / weights.sum()
+    r, negentropies = (x * shares) @ x.T, np.empty((len(x), len(x)))
+    fill_negentropies(x, shares, r, negentropies)
+    forward = np.diag(negentropies)[:, np.newaxis] + negentropies
+    return np.where(1.0 - r**2 > LEAST_APART, forward - forward.T, 0.0)
 
 
 class Moments(NamedTuple):

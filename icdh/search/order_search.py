@@ -65,12 +65,14 @@ def search_orders(
     return search.improved(search.shrunk(best, most_at_once)).parents if most_at_once else best.parents
 
 
-def graph_of_order(gains: Gains, order: list[int], rules: EdgeRules, max_parents: int) -> Graph | None:
+def graph_of_order(
+    gains: Gains, order: list[int], rules: EdgeRules, max_parents: int, most_at_once: int = 0
+) -> Graph | None:
     """Return the graph of one order; None if the order puts an effect before a cause that it has to have.
 
     Parameters
     ----------
-    gains, rules, max_parents
+    gains, rules, max_parents, most_at_once
         As of `search_orders`.
     order : list of int
         The variables, causes first.
@@ -78,7 +80,8 @@ def graph_of_order(gains: Gains, order: list[int], rules: EdgeRules, max_parents
     place = np.argsort(order)
     if any(place[cause] > place[effect] for cause, effect in np.argwhere(rules.required)):
         return None
-    return _Orders(gains, rules, max_parents).along(order, rules.required_parents).parents
+    search = _Orders(gains, rules, max_parents)
+    return search.shrunk(search.along(order, rules.required_parents), most_at_once).parents
 
 
 class Arrangement(NamedTuple):
