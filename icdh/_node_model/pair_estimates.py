@@ -24,7 +24,7 @@ FUNCTIONS = 3  # of each candidate
 LEAST_PROMISE = 10.0  # nats that a pair must promise beyond its edges; the best of 4000 promises 7 by chance
 PAIRS_OF_AN_EFFECT = 2
 LARGEST_SCORE = 3.0  # of a derivative: a few rows of a heavy tail promise nothing
-ROWS_FOR_FUNCTION = 4  # with fewer, what single variables explain stays
+ROWS_FOR_FUNCTION = 4  # with fewer, what single variables explain stays; as many functions as rows explain any residual
 MISFIT_FUNCTIONS = 8  # of each parent, which tell a misfit
 CHECK_FUNCTIONS = 32  # of each cause: turns of a curve that a check looks for in residuals
 LEAST_DEVIATION = 1e-6  # deviation of a function that those before it must leave
@@ -123,7 +123,9 @@ def misfit_of_residual(residual: Floats, causes: Sequence[Floats]) -> float:
 
 def _nats_of_functions(rest: Floats, causes: Sequence[Floats], k: int, weights: Floats | None) -> float:
     """Return the most that k functions of a single cause tell of standardised derivatives, shape (S, n), in nats."""
-    n, roots = sum_of(weights, rest.shape[1]), roots_of(weights)
+    n, roots, k = sum_of(weights, rest.shape[1]), roots_of(weights), min(k, rest.shape[1] // ROWS_FOR_FUNCTION)
+    if not k:
+        return 0.0
     functions = np.stack([times(roots, _functions_of(of_cause, k, weights)) for of_cause in causes])
     squares = np.square(functions @ rest.T) / n
     relative = 1.0 / np.arange(1, k + 1)

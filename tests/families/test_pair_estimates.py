@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 from helpers import family_evidence, free, replayed, scores_of_columns, standardised
-from support.families import FAILED, FUNCTIONS, LEAST_PROMISE, Start, columns_of, misfit, pair_gains
+from support.families import (
+    FAILED,
+    FUNCTIONS,
+    LEAST_PROMISE,
+    Start,
+    columns_of,
+    misfit,
+    misfit_of_residual,
+    pair_gains,
+)
 from support.search import FamilyScores, greedy_search, parents_matrix
 
 from icdh import HNMSearch
@@ -160,6 +169,13 @@ def test_residuals_of_a_fit_that_failed_still_depend_on_its_own_parents():
     scores.polish([family])
     assert misfit(scores.families, family, failed) > 2.0 * FAILED
     assert misfit(scores.families, family, scores.fit_of(family)) < 0.2 * FAILED
+
+
+@pytest.mark.parametrize("n", [2, 12, 20, 30, 60, 300])
+def test_independent_residuals_of_few_rows_show_no_misfit(n):
+    """As many functions as rows tell all of any residual."""
+    drawn = np.random.default_rng(0).normal(size=(100, 2, n))
+    assert max(misfit_of_residual(residual, [cause[np.newaxis]]) for residual, cause in drawn) < 0.5 * FAILED
 
 
 def test_rows_that_do_not_count_show_no_misfit():

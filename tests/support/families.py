@@ -39,7 +39,7 @@ from icdh._node_model.network import (
 from icdh._node_model.noise import cost_of, fit_noise, free_cost, noise_gain, student_gain
 from icdh._node_model.noise_density import NOISE_DENSITIES, Free, Gaussian, Student
 from icdh._node_model.ordinal import OrdinalResponse
-from icdh._node_model.pair_estimates import FUNCTIONS, LEAST_PROMISE, misfit, pair_gains
+from icdh._node_model.pair_estimates import FUNCTIONS, LEAST_PROMISE, misfit, misfit_of_residual, pair_gains
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response as NodeResponse
 from icdh._node_model.score import (
