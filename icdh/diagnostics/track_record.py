@@ -97,5 +97,6 @@ def track_record(marginals: Marginals, edges: Sequence[tuple[int, int]], names: 
         return ""
     mean = sum(SHARES[kind] for kind in kinds.values()) / len(kinds)
     worst = [f"{printable(names[i])} -> {printable(names[j])}" for (i, j), kind in kinds.items() if kind == "neither"]
-    rarest = f", but of those like {listed(worst, 5)} {100 * SHARES['neither']:.0f} %" if worst else ""
+    is_mixed = 0 < len(worst) < len(kinds)
+    rarest = f", but of those like {listed(worst, 5)} {100 * SHARES['neither']:.0f} %" if is_mixed else ""
     return f"experience with 407 other tables: {100 * mean:.0f} % of arrows like these pointed the right way{rarest}"
