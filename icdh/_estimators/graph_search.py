@@ -340,12 +340,15 @@ class GraphSearch:
     ) -> SearchResult:
         """Return what a search finds from another start, too, once its noise turned out not to be Gaussian.
 
-        Before that, wrong arrows give even linear effects a spread that varies.
+        Before that, wrong arrows give even linear effects a spread that varies. A start far behind is that of a table
+        whose effects are not all linear.
         """
         search = Search(self._climber(scores), self._tell, found)
+        most_behind = SIZES.doubtful * scores.families.n_observations
 
         def run() -> None:
-            if (start := start_of(search.graph)) is not None:
+            start, total = start_of(search.graph), search.climber.total
+            if start is not None and total(start) - total(search.graph) < most_behind:
                 search.climb_from(start)
             if search.graph != found.graph:
                 search.escape()
