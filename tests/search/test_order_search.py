@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from helpers import all_families, all_graphs, cases, family_evidence, free, replayed, standardised
+from support.estimators import GraphSearch
 from support.families import LinearGains, _lead, _standardised, lingam_order
-from support.search import _Orders, graph_of_order, greedy_search, parents_matrix, search_orders, toggled
+from support.search import Search, _Orders, graph_of_order, greedy_search, parents_matrix, search_orders, toggled
 
 from icdh import HNMSearch, simulate
 from icdh.knowledge import EdgeRules
@@ -254,3 +255,13 @@ def test_few_rows_of_uniform_noise_tell_the_direction_of_linear_effects():
         table, truth = non_gaussian_table(seed, "uniform")
         wrong += int(((HNMSearch().fit(table).adjacency_matrix_ != 0) & truth.T).sum())
     assert wrong <= 4  # 13 without a start along the order
+
+
+@pytest.mark.parametrize("is_far", [False, True])
+def test_a_start_far_behind_the_graph_found_is_not_climbed_from(monkeypatch, is_far):
+    x, e = np.random.default_rng(0).laplace(size=(2, 500))
+    starts, start = [], ((), ()) if is_far else ((), (0,))
+    monkeypatch.setattr(GraphSearch, "_lingam_graph", lambda self, scores: start)
+    monkeypatch.setattr(Search, "climb_from", lambda self, start: starts.append(start))
+    HNMSearch(noise_distribution="free", column_transform="none").fit(np.column_stack([x, x + e]))
+    assert (start in starts) != is_far

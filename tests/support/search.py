@@ -3,7 +3,7 @@
 from icdh.search._kernels import draw_orders, sums_of_orders
 from icdh.search.climb import FIRST_BATCH, LARGEST_BATCH, RESOLUTION, Climber, FamilyScores
 from icdh.search.directions import direction_losses, reversible_edges, turn_while_it_gains, with_source
-from icdh.search.escapes import FAR, SearchResult, greedy_search, recover
+from icdh.search.escapes import FAR, Search, SearchResult, greedy_search, recover
 from icdh.search.moves import (
     KINDS,
     changed_families,
