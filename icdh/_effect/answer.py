@@ -397,10 +397,10 @@ class _Question:
         return answer, estimate.influence
 
     def _notes_on_computed(self, sample: Sample, names: Sequence[Hashable]) -> tuple[str, ...]:
-        told = " or ".join(printable(names[k]) for k in sample.tell_effect)
+        computed = " or ".join(printable(names[k]) for k in sample.determining)
         effect, cause = (printable(self.table.names[k]) for k in (self.effect, self.cause))
-        note = f"99 % of {effect} follows from {told} alone: if that is computed from it, or comes after {cause}, "
-        return (f"{note}leave it out",) * bool(told)
+        note = f"99 % of {effect} follows from {computed} alone: if that is computed from it, or comes after {cause}, "
+        return (f"{note}leave it out",) * bool(computed)
 
     @single_blas_thread()
     def mixture(self, sets: Mapping[tuple[int, ...], float]) -> Effect:

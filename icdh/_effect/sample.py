@@ -107,8 +107,8 @@ class Sample:
         return Splines(self.covariates[covariates], has_labels, self.weights, self.within)
 
     @property
-    def tell_effect(self) -> list[int]:
-        """The covariates of which one alone tells nearly all of the effect."""
+    def determining(self) -> list[int]:
+        """The covariates each of which alone leaves next to nothing of the effect."""
         part = self.thinned()
         effect = standardised(demeaned(part.effect, part.within, part.weights))
         return [k for k in range(len(part.covariates)) if part.splines_of([k]).error(effect) < NEARLY_ALL]

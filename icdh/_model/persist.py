@@ -55,16 +55,8 @@ SHAPES = {
     **dict.fromkeys(("offset", "scale", "centre"), "N"),
     **dict.fromkeys(("adjacency", "probability", "settled", "unidentified", *LOSSES), "NN"),
     **{"observed_range": "2N", "hidden": "rm", "w2": "m", "w3": "m", "theta": "t", "log_shares": "K", "levels": "K"},
-    **{
-        "cuts": "c",
-        "shares": "B",
-        "limits": "2o",
-        "masses": "K",
-        "log_odds": "K",
-        "knots": "k",
-        "bends": "k",
-        "observed": "k",
-    },
+    **{"cuts": "c", "shares": "B", "masses": "K", "log_odds": "K", "knots": "k", "bends": "k", "observed": "k"},
+    "limits": "2o",
 }
 
 

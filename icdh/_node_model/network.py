@@ -149,7 +149,7 @@ class NodeNetwork(FamilyPredictor):
         m.
     """
 
-    is_network = True
+    is_network: ClassVar[bool] = True
     theta: Floats
     hidden_units: int
 
