@@ -451,7 +451,7 @@ def _notes_on_rows(table: Table, columns: Sequence[int], influence: Floats) -> l
         What each row adds to the estimate.
     """
     values, names = table.values[columns], [table.names[k] for k in columns]
-    if copies := repeats(values):
+    if copies := repeats(values, table.values[~table.gaps.any(axis=1)]):
         return [copies.message(names, influence.size)]
     has_few = [table.n_distinct(k) <= FEW_VALUES for k in columns]  # rows of counts, cell by cell
     if all(has_few) or not resembles_its_past(influence, values):

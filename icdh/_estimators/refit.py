@@ -70,7 +70,9 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
             law = conditionals[node].law.with_levels(scaling.apply(known, node))
             conditionals[node] = replace(conditionals[node], law=law)
         for node, given in enumerate(conditionals):
-            conditionals[node] = replace(given, law=given.law.within(*_range(columns, node)))
+            conditionals[node] = replace(
+                given, law=given.law.within(*_range(columns, node, given.predictor.is_network))
+            )
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
     values = _with_masses(columns, table.in_users_columns(n_variables))
@@ -88,14 +90,16 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
     return model, learned, in_time
 
 
-def _range(columns: ModelColumns, node: int) -> tuple[float, float]:
-    """Return the scaled range of an amount, from zero on, or of a share, up to one.
+def _range(columns: ModelColumns, node: int, is_network: bool) -> tuple[float, float]:
+    """Return the scaled range of an amount, from zero on, of a share, up to one, or five times that of the rows.
 
-    On a grid it has half a cell more; or less where its end is a point mass, which is no part of the density.
+    Heavy tails of a network, and its spread at a few rows, have no mean otherwise, or one beyond all rows; lines go on.
+    On a grid the range has half a cell more; or less where its end is a point mass, which is no part of the density.
     """
     least, most = np.zeros(2) if columns.observed_range is None else columns.observed_range[:, node]
-    low = 0.0 if least >= 0.0 else -np.inf
-    high = next((end for end in (0.0, 1.0) if most <= end and (least < 0.0) == (end == 0.0)), np.inf)
+    beyond = 2.0 * (most - least) if is_network else np.inf
+    low = 0.0 if least >= 0.0 else least - beyond
+    high = next((end for end in (0.0, 1.0) if most <= end and (least < 0.0) == (end == 0.0)), most + beyond)
     ends, grid = np.array([low, high]), columns.grids.get(node)
     if grid is not None:
         outer, inner = np.diagonal(grid.cells(ends)), np.diagonal(grid.cells(ends)[::-1])

@@ -30,6 +30,7 @@ class About(TypedDict, total=False):
     n_observations: int
     n_effective: float
     weights: str
+    related: str
     parameters: dict[str, str]
     versions: dict[str, str]
     weight_unit: str
@@ -40,6 +41,8 @@ def about_table(table: Table) -> About:
     about: About = {"n_observations": table.n_observations}
     if table.weighting:
         about |= {"weights": table.weighting, "n_effective": table.n_effective}
+    if table.related is not None:
+        about["related"] = "groups" if table.related.places is None else "sequence"
     return about
 
 

@@ -16,7 +16,7 @@ from icdh._utils.labels import listed, plural
 from icdh._utils.weighted import mean_of
 from icdh.exceptions import DataWarning, option, warn
 
-ROUNDING = 1e-9  # of the range of levels, by which one may be missed
+ROUNDING = 1e-6  # of the range of levels, by which one may be missed: as printed, of single precision
 
 
 @dataclass(frozen=True)

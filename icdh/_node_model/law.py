@@ -348,13 +348,16 @@ class Limits:
         return np.where(self.acts, errors.quantile(places), noise)
 
     def moments(self, errors: Noise) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation of the noise, each of shape (n,)."""
+        """Return mean and standard deviation of the noise, each of shape (n,), but for what is beyond the limits.
+
+        That may have no mean: Student's t of at most one degree of freedom has none.
+        """
         values, shares = errors.at_places()
         edges = np.append(0.0, np.cumsum(shares))
 
         def mean_of(values: Floats, whole: float) -> Floats:
             sums = np.interp(self.places, edges, np.append(0.0, np.cumsum(values * shares)))
-            return np.where(self.acts, (self.slopes * np.diff(sums, axis=0)).sum(axis=0), whole)
+            return np.where(self.acts, (self.slopes * np.diff(sums, axis=0))[1:-1].sum(axis=0), whole)
 
         mean = mean_of(values, 0.0)
         return mean, np.sqrt(np.maximum(mean_of(np.square(values), errors.deviation**2) - np.square(mean), 0.0))

@@ -151,8 +151,11 @@ def dependence(values: Floats, residuals: Floats) -> Dependence | None:
     return repeats(values) or _sequence(values, residuals) or _trend(values)
 
 
-def repeats(values: Floats) -> Dependence | None:
-    """Return the largest set of columns, of many values, whose values repeat together; None if there is none."""
+def repeats(values: Floats, whole: Floats | None = None) -> Dependence | None:
+    """Return the largest set of columns, of many values, whose values repeat together; None if there is none.
+
+    Rows that repeat are copies where they do in the whole table, shape (N, M); by default it has these columns alone.
+    """
     n = values.shape[1]
     counts = [np.unique(column, return_counts=True)[1] for column in values]
     ties = np.array([float(each @ (each - 1.0)) / (n * (n - 1.0)) for each in counts])  # in pairs of rows
@@ -164,7 +167,7 @@ def repeats(values: Floats) -> Dependence | None:
     if columns.size < 2:
         return None
     n_distinct = _n_distinct(values[columns])
-    is_copied = _n_distinct(values) == n_distinct
+    is_copied = _n_distinct(values if whole is None else whole) == n_distinct
     if not is_copied and LEAST_EFFECT * n_distinct > n:
         return None
     return Dependence("copies" if is_copied else "units", columns.tolist(), n_distinct)

@@ -70,7 +70,7 @@ class Direction(options.Format, options.Columns, options.KnowledgeOptions, optio
         if not pairs:
             raise ValueError(f"a direction needs two variables; {self.data} has {', '.join(table.names)}")
         forbidden = knowledge_of(self).rules(table.names, strict=not self.columns).forbidden
-        rows, interrupted = [("pair", "verdict", "nats", "confidence")], False
+        rows, interrupted = [("pair", "verdict", "nats a row", "confidence")], False
         said: WarningList = []
         try:
             with watched(self, "pairs", len(pairs)) as callback, collected_warnings() as said:

@@ -19,7 +19,7 @@ from icdh.diagnostics.independence import NodeTest, node_tests
 from icdh.diagnostics.residuals import Residual, residuals_of
 from icdh.diagnostics.result import LEAST_SEEN, ModelCheck, NodeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals, track_record
-from icdh.exceptions import ArgumentValueError, NotFittedError, option
+from icdh.exceptions import ArgumentValueError, DataWarning, NotFittedError, option, warn
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.losses import with_losses
 
@@ -80,6 +80,11 @@ def check(
         If the model is none, or was fitted with ``sample_weight``; if X does not have its columns or holds gaps, or
         another argument is not what it should be.
 
+    Warns
+    -----
+    DataWarning
+        If the model was fitted with rows that depend on one another, and neither ``groups`` nor ``sequence`` is given.
+
     Examples
     --------
     >>> import numpy as np
@@ -103,6 +108,12 @@ def check(
         )
     X, labels = without_groups(X, groups)
     table = with_relations(fitted.columns.as_table(X), labels, sequence)
+    if (related := fitted.about.get("related")) and table.related is None:
+        warn(
+            f"the model was fitted with {related} of rows that depend on one another, and the tests take rows for "
+            f"independent: give them by {option('groups')} or {option('sequence', True)}",
+            DataWarning,
+        )
     settled = None if knowledge is None else Knowledge.of(knowledge).rules(fitted.names).settled
     check_same_rows(X, interventions, "interventions")
     design = Design.of(interventions, table)

@@ -17,7 +17,7 @@ from support.families import FAILED
 from support.table import Table
 
 import icdh
-from icdh import HNMSearch, Knowledge, NotFittedError
+from icdh import DataWarning, HNMSearch, Knowledge, NotFittedError
 from icdh.diagnostics import ModelCheck, NodeCheck, result
 from icdh.diagnostics.check import MEANING, NO_NOISE
 from icdh.diagnostics.independence import Distances, distance_correlation, holm, node_tests, p_value
@@ -627,3 +627,18 @@ def test_samples_of_a_model_are_rejected_at_most_at_the_level(kind):
     model = HNMSearch(knowledge={"required": [(0, 1)]}, **labels).fit(np.column_stack([x, EFFECTS[kind](x, rng)]))
     rejected = [icdh.check(model, model.sample(300, random_state=seed)).rejected for seed in range(40)]
     assert sum(rejected) <= 5
+
+
+def test_a_model_of_groups_is_checked_with_them(tmp_path):
+    """Rows of a person are alike, which tests of independent rows take for a wrong model."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(60), 5)
+    x = rng.normal(size=60)[person] + 0.3 * rng.normal(size=300)
+    X = np.column_stack([x, x + rng.normal(size=60)[person] + 0.3 * rng.normal(size=300)])
+    model = HNMSearch().fit(X, groups=person)
+    model.model_.save(tmp_path / "m.icdh")
+    saved = icdh.load(tmp_path / "m.icdh")
+    assert saved.about["related"] == "groups"
+    with pytest.warns(DataWarning, match="fitted with groups of rows that depend"):
+        icdh.check(saved, X)
+    icdh.check(saved, X, groups=person)

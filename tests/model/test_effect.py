@@ -803,6 +803,19 @@ def test_the_probability_of_an_effect_is_that_of_a_path_in_the_posterior():
 # Rows that depend on one another.
 
 
+def test_rows_that_are_equal_in_the_columns_of_a_question_alone_are_no_copies(table):
+    """Air and way are those of a town: no row of the table occurs twice."""
+    town = np.repeat(np.arange(100), 5)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"air": rng.normal(size=100)[town], "way": rng.normal(size=100)[town], "price": rng.normal(size=500)}
+    )
+    with pytest.warns(DataWarning, match="as if several rows came from each person or place"):
+        icdh.effect(X, "air", "way", [])
+    with pytest.warns(DataWarning, match="500 rows hold 100 different ones"):
+        icdh.effect(X[["air", "way"]], "air", "way", [])
+
+
 def test_an_interval_of_rows_in_sequence_is_said_to_be_too_narrow(tmp_path, shown):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(400, 2))

@@ -145,3 +145,17 @@ def test_beyond_the_rows_of_a_fit_no_spread_is_larger_and_no_mean_is_far(method,
     assert model.sample(5000, random_state=0)[:, 1].std() < 2.0 * exact.std()
     model.save(tmp_path / "m.icdh")
     np.testing.assert_array_equal(icdh.load(tmp_path / "m.icdh").conditionals[1].outputs(far), beyond)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_the_spread_that_is_predicted_is_that_of_samples_where_noise_has_no_variance(seed):
+    """Student's t of 1.2 degrees of freedom, held to five times the range of the rows."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=400)
+    y = np.sin(2.0 * x) + 0.05 * np.exp(1.5 * np.sin(3.0 * x)) * rng.standard_t(1.2, size=400)
+    model = HNMSearch(column_transform="none", knowledge=ARROW).fit(np.column_stack([x, y]))
+    drawn = model.sample(40_000, random_state=0)
+    explained, left = model.predict(drawn)[:, 1], model.predict_scale(drawn)[:, 1]
+    assert drawn[:, 1].std() == pytest.approx(np.sqrt(explained.var() + np.mean(left**2)), rel=0.1)
+    assert np.mean(np.abs(drawn[:, 1]) > 5.0 * np.abs(y).max()) < 1e-4
+    assert drawn[:, 1].std() < 1.5 * y.std()

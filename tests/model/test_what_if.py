@@ -379,3 +379,18 @@ def test_whole_numbers_that_are_shifted_by_one_stay_whole():
     model = HNMSearch(n_restarts=1).fit(np.column_stack([price, np.round(price * np.exp(rng.normal(size=300)))]))
     shifted = np.asarray(model.sample(200, random_state=0, do={"x0": Shift(10_001.0)}))
     assert not (shifted % 1.0).any()
+
+
+@pytest.mark.filterwarnings("ignore::icdh.exceptions.DataWarning")
+def test_values_are_set_as_they_are_printed():
+    """A level of single precision is 17.600000381; contrasts stay within the rows."""
+    rng = np.random.default_rng(0)
+    ratio = rng.choice(np.float32([15.2, 17.6, 19.1, 20.2]), 300).astype(float)
+    dose = np.exp(rng.normal(size=300))
+    model = HNMSearch().fit(np.column_stack([ratio, dose, dose + 0.1 * ratio + rng.normal(size=300)])).model_
+    assert model.sample(10, do={0: 17.6}, random_state=0)[:, 0] == pytest.approx(17.6, abs=1e-5)
+    with pytest.raises(ValueError, match=r"is 17\.7, but column"):
+        model.sample(10, do={0: 17.7}, random_state=0)
+    ends = [float(end) for effect in model.effects() if effect.cause == "x1" for end in effect.contrast.split(" -> ")]
+    assert ends
+    assert min(ends) >= float(f"{dose.min():.4g}")
