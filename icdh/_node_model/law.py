@@ -28,6 +28,7 @@ UNLIMITED = 1e15  # standard deviations: where no limit is
 BEYOND = 1e-3  # share of what was beyond a limit that stays there: new rows may be beyond
 LEAST_INSIDE, LEAST_BEYOND = 1e-6, 1e-12  # probabilities between limits and beyond one, below which it is ignored
 NumberLaw = TypeVar("NumberLaw", bound="NormalLaw")
+LEAST_TAIL = 1e-6  # place of the farthest value of a moment beyond limits, which Student's t may not have
 EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
 
 
@@ -348,16 +349,14 @@ class Limits:
         return np.where(self.acts, errors.quantile(places), noise)
 
     def moments(self, errors: Noise) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation of the noise, each of shape (n,), but for what is beyond the limits.
-
-        That may have no mean: Student's t of at most one degree of freedom has none.
-        """
+        """Return mean and standard deviation of the noise, each of shape (n,)."""
         values, shares = errors.at_places()
+        values = np.clip(values, *errors.quantile(np.array([LEAST_TAIL, 1.0 - LEAST_TAIL])))
         edges = np.append(0.0, np.cumsum(shares))
 
         def mean_of(values: Floats, whole: float) -> Floats:
             sums = np.interp(self.places, edges, np.append(0.0, np.cumsum(values * shares)))
-            return np.where(self.acts, (self.slopes * np.diff(sums, axis=0))[1:-1].sum(axis=0), whole)
+            return np.where(self.acts, (self.slopes * np.diff(sums, axis=0)).sum(axis=0), whole)
 
         mean = mean_of(values, 0.0)
         return mean, np.sqrt(np.maximum(mean_of(np.square(values), errors.deviation**2) - np.square(mean), 0.0))
