@@ -14,6 +14,7 @@ Dunn, Smyth: "Randomized quantile residuals", J. Computational and Graphical Sta
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -28,6 +29,7 @@ UNLIMITED = 1e15  # standard deviations: where no limit is
 BEYOND = 1e-3  # share of what was beyond a limit that stays there: new rows may be beyond
 LEAST_INSIDE, LEAST_BEYOND = 1e-6, 1e-12  # probabilities between limits and beyond one, below which it is ignored
 NumberLaw = TypeVar("NumberLaw", bound="NormalLaw")
+LEAST_PLACE_NEAR = 0.1 * LEAST_BEYOND  # of an end of a range, below which it is far from a row
 LEAST_TAIL = 1e-6  # place of the farthest value of a moment beyond limits, which Student's t may not have
 EQUAL_SHARES = 1e-20  # variance of log P below which all labels are equally probable up to rounding
 
@@ -214,15 +216,21 @@ class NormalLaw(Law):
         mean, scale = self.location_and_scale(outputs)
         noise = _residual(observed, mean, scale)
         log_density: Floats = self.errors.log_density(noise) - np.log(scale)
-        if (limits := self._limits(mean, scale)) is not None:
-            log_density += np.log(limits.slope(self.errors.distribution(noise)))
+        rows, limits = self._limits(mean, scale)
+        if rows.size:
+            log_density[rows] += np.log(limits.slope(self.errors.distribution(noise[rows])))
         return log_density
 
-    def _limits(self, mean: Floats, scale: Floats) -> "Limits | None":
-        """Return the places of the range in the distribution function, given mean and scale; None if it has no ends."""
-        if -self.low == self.high == UNLIMITED:
-            return None
-        return Limits(*(self.errors.distribution(_residual(end, mean, scale)) for end in (self.low, self.high)))
+    def _limits(self, mean: Floats, scale: Floats) -> "tuple[Integers, Limits]":
+        """Return the rows that an end of the range is near, and its places there in the distribution function.
+
+        Most rows are far from both ends, where the places are zero and one: a distribution function takes longest.
+        """
+        ends = [_residual(end, mean, scale) for end in (self.low, self.high)]
+        far = self.errors.quantile(np.array([LEAST_PLACE_NEAR, 1.0 - LEAST_PLACE_NEAR]))
+        has_ends = not -self.low == self.high == UNLIMITED
+        rows = np.flatnonzero(has_ends & ((ends[0] > far[0]) | (ends[1] < far[1])))
+        return rows, Limits(*(self.errors.distribution(end[rows]) for end in ends))
 
     def has_density(self, observed: Floats) -> Mask:
         """Return that all values have a density."""
@@ -231,10 +239,12 @@ class NormalLaw(Law):
     def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation."""
         mean, scale = self.location_and_scale(outputs)
-        deviation: Floats | float = self.errors.deviation
-        if (limits := self._limits(mean, scale)) is not None:
-            centre, deviation = limits.moments(self.errors)
-            mean = mean + scale * centre
+        rows, limits = self._limits(mean, scale)
+        deviation = np.full(mean.shape, self.errors.deviation)
+        if rows.size:
+            centre, deviation[rows] = limits.moments(self.errors)
+            mean = mean.copy()
+            mean[rows] += scale[rows] * centre
         return mean, deviation * scale
 
     def moments_of(self, function: Callable[[Floats], Floats], outputs: Floats) -> tuple[Floats, Floats]:
@@ -249,9 +259,17 @@ class NormalLaw(Law):
     def draw(self, outputs: Floats, noise: Floats | float) -> Floats:
         """Return values given their noise."""
         mean, scale = self.location_and_scale(outputs)
-        if (limits := self._limits(mean, scale)) is not None:
-            noise = limits.changed(limits.inverse, self.errors, noise)
-        return mean + scale * noise
+        return mean + scale * self._changed(Limits.inverse, mean, scale, noise)
+
+    def _changed(
+        self, function: "Callable[[Limits, Floats], Floats]", mean: Floats, scale: Floats, noise: Floats | float
+    ) -> Floats:
+        """Return noise, shape (M,), changed by a function of its places in the rows that an end is near."""
+        rows, limits = self._limits(mean, scale)
+        changed = np.array(np.broadcast_to(noise, mean.shape))
+        if rows.size:
+            changed[rows] = limits.changed(partial(function, limits), self.errors, changed[rows])
+        return changed
 
     def draw_noise(self, size: int, rng: np.random.Generator) -> Floats:
         """Return independent draws of E."""
@@ -260,8 +278,7 @@ class NormalLaw(Law):
     def noise(self, observed: Floats, outputs: Floats) -> Floats:
         """Return E of observed values; of a constant, how far a row is from it."""
         mean, scale = self.location_and_scale(outputs)
-        noise, limits = _residual(observed, mean, scale), self._limits(mean, scale)
-        return noise if limits is None else limits.changed(limits.distribution, self.errors, noise)
+        return self._changed(Limits.distribution, mean, scale, _residual(observed, mean, scale))
 
     @property
     def density(self) -> "NormalLaw":
@@ -342,9 +359,8 @@ class Limits:
         inverse: Floats = (passed / self.slopes).sum(axis=0)
         return inverse
 
-    def changed(self, function: Callable[[Floats], Floats], errors: Noise, noise: Floats | float) -> Floats:
+    def changed(self, function: Callable[[Floats], Floats], errors: Noise, noise: Floats) -> Floats:
         """Return noise whose place in its distribution function is a function of the given one, shape (n,)."""
-        noise = np.broadcast_to(noise, self.acts.shape)
         places = np.clip(function(errors.distribution(noise)), LEAST_PLACE, 1.0 - LEAST_PLACE)
         return np.where(self.acts, errors.quantile(places), noise)
 
