@@ -192,8 +192,7 @@ def effect(
         adjacency = None if graph is None else graph.adjacency
         notes = notes_on_covariates(adjacency, Knowledge.of(knowledge), table.names, *pair, covariates)
         question.check(covariates)
-        first = dict[bytes, int]()
-        covariates = [k for k in covariates if table.varying[k] and first.setdefault(table.digest(k), k) == k]
+        covariates = table.without_copies(covariates)
         results = [each.answer(covariates) for each in questions]
         answers = [answer for answer, _ in results]
         if not clusters and math.isfinite(answers[0].estimate):

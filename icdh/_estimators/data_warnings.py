@@ -72,9 +72,9 @@ class DataDoubts:
     def _sums(self) -> list[Computed]:
         """Sums and ratios among columns of numbers, without sets of dummies, repeated columns and some others."""
         table, others = self.table, self._numbering
-        numbers = [n for n in np.flatnonzero(table.varying).tolist() if n not in table.categories and n not in others]
-        first = {table.digest(n): n for n in reversed(numbers)}  # `Table.warn` names columns that repeat others
-        return list(sums_and_ratios(table.values, sorted(set(first.values()).difference(*self._dummies))))
+        numbers = [n for n in range(table.n_variables) if n not in table.categories and n not in others]
+        first = table.without_copies(numbers)  # `Table.warn` names columns that repeat others
+        return list(sums_and_ratios(table.values, sorted(set(first).difference(*self._dummies))))
 
     @cached_property
     def _determined(self) -> list[Computed]:

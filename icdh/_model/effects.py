@@ -404,10 +404,10 @@ def effects(model: CausalModel, *, n_samples: int = 2000, random_state: RandomSt
 
 def _effects_of(model: CausalModel, rows: Rows, cause: int, reached: list[int]) -> list[TotalEffect]:
     """Return the effects of one cause under each of its contrasts."""
-    drawn, ends = rows.values[cause], model.columns.observed_range
-    seen = drawn if ends is None else np.clip(drawn, *ends[:, cause])
+    natural, ends = rows.values[cause], model.columns.observed_range
+    seen = natural if ends is None else np.clip(natural, *ends[:, cause])
     contrasts = contrasts_of(seen, model.columns.categories.get(cause))
-    settings, shares = _settings(model, cause, drawn)
+    settings, shares = _settings(model, cause, natural)
     values = {*settings, *(value for contrast in contrasts for value in contrast[:2])}
     results = {value: under(model, rows, {cause: value}) for value in values}
     total = []

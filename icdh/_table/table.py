@@ -325,6 +325,11 @@ class Table:
             if first != i:
                 yield self.names[i], self.names[first]
 
+    def without_copies(self, columns: Sequence[int]) -> list[int]:
+        """Return those of some columns that vary, and repeat none before them."""
+        first: dict[bytes, int] = {}
+        return [k for k in columns if self.varying[k] and first.setdefault(self.digest(k), k) == k]
+
     def _labels_that_differ_by_case(self) -> Iterator[str]:
         for n, categories in self.categories.items():
             by_lower: dict[str, str] = {}
