@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 
 from icdh import HNMSearch
-from icdh._rows.dependence import dependence
+from icdh._rows import dependence
 
 
 def linked(rng, rows, columns=5, noise="normal"):

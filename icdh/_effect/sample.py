@@ -31,7 +31,7 @@ import numpy as np
 
 from icdh._effect.result import Strength
 from icdh._effect.splines import Splines, demeaned, standardised, sums_of
-from icdh._rows.related import numbered
+from icdh._rows import numbered
 from icdh._utils.arrays import Floats, Integers, Mask
 
 N_FOLDS = 20

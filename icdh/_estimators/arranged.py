@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from icdh._rows.related import RelatedRows
+from icdh._rows import RelatedRows
 from icdh._table.experiments import Design
 from icdh._table.kinds import KINDS, numbers_among
 from icdh._table.table import Scaling, Table, rows_by_content

@@ -19,10 +19,9 @@ from icdh._model.structural import StructuralModel
 from icdh._node_model.noise_density import NOISE_DISTRIBUTIONS
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.missing_codes import Declared, says_none
-from icdh._table.relations import Groups, with_relations, without_copies, without_groups
+from icdh._table.rows import Groups, with_relations, with_weights, without_copies, without_groups
 from icdh._table.table import Table
 from icdh._table.transforms import TRANSFORMS
-from icdh._table.weights import with_weights
 from icdh._utils.arrays import Floats, Foreign, RandomState, TableLike
 from icdh._utils.checks import (
     Choice,

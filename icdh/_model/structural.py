@@ -13,7 +13,7 @@ from icdh._model import effects as interventional
 from icdh._model import export
 from icdh._model.causal import CausalModel
 from icdh._table.frames import frame_of
-from icdh._table.weights import checked_weights
+from icdh._table.rows import checked_weights
 from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState, TableLike
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
 from icdh._utils.density import mean_of_counted

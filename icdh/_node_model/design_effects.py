@@ -1,6 +1,6 @@
 """What the evidence of a family is worth where rows depend on one another.
 
-Chance alone lowers F by as many times more as the design effect says (`icdh._rows.related`). So what a cause costs, its
+Chance alone lowers F by as many times more as the design effect says (`icdh._rows`). So what a cause costs, its
 weights and its price, counts as many times: a cause is worth its cost if its gain over the design effect is, as in the
 composite likelihood criteria. The cost of the weights is shared evenly by the causes of a family.
 
@@ -18,7 +18,7 @@ import numpy as np
 from icdh._node_model.evidence import NodeFit, likelihood_and_cost
 from icdh._node_model.families import Families, Family
 from icdh._node_model.gaussian import LinearFit
-from icdh._rows.related import RelatedRows
+from icdh._rows import RelatedRows
 from icdh._utils.arrays import Floats, Mask
 
 CLIPPED_AT = 3.0  # standard deviations: what is further off counts as there

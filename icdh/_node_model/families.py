@@ -8,7 +8,7 @@ import numpy as np
 
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.response import Density, Numbers, Response
-from icdh._rows.related import RelatedRows
+from icdh._rows import RelatedRows
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.weighted import of_rows
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from icdh._rows.related import RelatedRows
+from icdh._rows import RelatedRows
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.frames import columns_as_numbers, library_of
 from icdh._table.kinds import DECLARABLE, KINDS, guessed, numbers_among

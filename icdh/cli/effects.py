@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from icdh._model.structural import StructuralModel
-from icdh._table.relations import Groups
+from icdh._table.rows import Groups
 from icdh._utils.checks import LEVEL
 from icdh._utils.labels import aligned, printable, short, variable_index
 from icdh.cli import _options as options

@@ -53,7 +53,7 @@ def write_page(
 def _warn_again(model: StructuralModel, rows: Input) -> None:
     """Warn of what a fit to these rows would have warned of."""
     from icdh._estimators.data_warnings import DataDoubts, warn_about_density
-    from icdh._table.relations import with_relations
+    from icdh._table.rows import with_relations
 
     table = with_relations(model.columns.as_table(rows.table), rows.groups, rows.sequence)
     table.warn()

@@ -11,7 +11,7 @@ from icdh._model.export import weight_unit
 from icdh._model.structural import StructuralModel, model_of
 from icdh._node_model.score import FAILED
 from icdh._table.experiments import Design, Interventions
-from icdh._table.relations import Groups, with_relations, without_groups
+from icdh._table.rows import Groups, with_relations, without_groups
 from icdh._utils.arrays import Floats, TableLike
 from icdh._utils.checks import check_same_rows, random_generator
 from icdh._utils.labels import printable

@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike
 from icdh._estimators.base import CausalGraphEstimator
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, Interventions
-from icdh._table.relations import Groups
+from icdh._table.rows import Groups, with_weights
 from icdh._table.table import Table
-from icdh._table.weights import with_weights
 from icdh._utils.arrays import Floats, Integers, TableLike
 from icdh._utils.checks import Choice, Number, check_callback, check_same_rows, n_workers
 from icdh._utils.clock import Clock

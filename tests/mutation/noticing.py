@@ -69,7 +69,7 @@ TESTS = {
     ),
     "_node_model/scoring.py": "test_descent test_ordinal test_categorical",
     "_node_model/law.py": "test_responses",
-    "_rows/": "test_dependent_rows test_groups",
+    "_rows.py": "test_dependent_rows test_groups",
     "_effect/": "test_effect test_cli_model",
     "_estimators/arranged.py": "test_table test_invariance",
     "_node_model/_additive_kernels.py": "test_additive",

@@ -30,7 +30,7 @@ from noticing import TESTS
 
 ROOT = Path(__file__).parent.parent.parent
 NUMERICAL = (  # where mutants are drawn from
-    "_network_kernels.py acyclicity.py likelihood.py network.py _utils/*.py _rows/*.py _table/*.py _node_model/*.py "
+    "_network_kernels.py acyclicity.py likelihood.py network.py _rows.py _utils/*.py _table/*.py _node_model/*.py "
     "_model/*.py _effect/*.py _estimators/*.py diagnostics/*.py graphs.py metrics.py pairs.py search/*.py "
     "two_phase/*.py uncertainty/*.py"
 )

@@ -45,11 +45,7 @@ ROOMS = {
         "arrays < weighted < atomic cells clock damping labels parallel result shell"
         " < checks compilation density entropy negative_binomial < jit"
     ),
-    "_rows": "related < dependence",
-    "_table": (
-        "categories computed missing_codes ties transforms < frames kinds < table < arguments experiments"
-        " < relations weights"
-    ),
+    "_table": ("categories missing_codes ties transforms < frames kinds < table < arguments experiments < rows"),
     "_node_model": (
         "noise_density < _kernels law < _outputs_kernels _additive_kernels _linear_kernels response < "
         "_descent_kernels network < noise gain_estimates gaussian scoring < ordinal categorical < count point_masses < "

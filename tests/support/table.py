@@ -1,9 +1,7 @@
 """The private names of tables and their rows that tests use, so that a move inside the package edits one file."""
 
-from icdh._rows.dependence import WINDOW, Relation, dependence, resembles_its_past
-from icdh._rows.related import RelatedRows
+from icdh._rows import WINDOW, RelatedRows, Relation, dependence, resembles_its_past
 from icdh._table.categories import Categories
-from icdh._table.computed import dummies, sums_and_ratios
 from icdh._table.experiments import Design
 from icdh._table.frames import columns_of, frame_of
 from icdh._table.kinds import DECLARABLE, guessed

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import cases
-from support.table import dummies, sums_and_ratios
+from support.estimators import dummies, sums_and_ratios
 
 import icdh
 from icdh import ICDH, HNMSearch

@@ -1,1 +1,0 @@
-"""Private room: tests for dependent rows, and their effective sample size."""
