@@ -8,9 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from icdh._effect.adjustment import adjustment_set, check_path, mixture, notes_on_covariates, parent_sets
 from icdh._effect.average import Difference, percent
-from icdh._effect.covariates import adjustment_set, check_path, notes_on_covariates
-from icdh._effect.mixture import mixture, parent_sets
 from icdh._effect.result import Curve, Effect
 from icdh._effect.sample import Estimate, Sample, robustness_value, strongest_covariate
 from icdh._effect.slope import Slope

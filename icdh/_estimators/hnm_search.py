@@ -216,8 +216,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
 
     def _fit_table(self, table: Table, design: Design, clock: Clock) -> None:
         """Fit to a table without gaps: prepare, search, refit, model."""
-        from icdh._estimators.graph_search import GraphSearch
-        from icdh._estimators.readings import are_counts
+        from icdh._estimators.graph_search import GraphSearch, are_counts
 
         rules, scaling = design.rules(self._rules(table.names)), Scaling.of(table, "standardize")
         canonical = CanonicalTable.of(table, scaling, table.kinds, design, rules).with_rows_by_content()

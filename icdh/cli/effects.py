@@ -51,7 +51,7 @@ def _check(command: "Effects") -> None:
 
 def _pairs(command: "Effects", model: StructuralModel) -> list[dict[str, object]]:
     """Return the effects of all pairs by the graph, or of the pair that the options name."""
-    from icdh._effect.covariates import check_path
+    from icdh._effect.adjustment import check_path
 
     pair = {"cause": command.cause, "effect": command.effect}
     names = {role: model.names[variable_index(name, model.names, role)] for role, name in pair.items() if name}

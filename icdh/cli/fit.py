@@ -1,7 +1,12 @@
-"""``icdh fit``: learn a graph from a table, print it, write it, draw it."""
+"""``icdh fit``: learn a graph from a table, print it, write it, draw it, and ask whether its roots may have causes."""
 
+import re
+import shlex
+import unicodedata
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +16,11 @@ from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Floats
 from icdh._utils.checks import n_workers
 from icdh._utils.clock import Clock
-from icdh._utils.labels import counted
+from icdh._utils.labels import counted, printable
 from icdh.cli._input import Input, read_input, source, succeeds, target_lines
 from icdh.cli._learning import edge_list, learned
 from icdh.cli._messages import BAD_INPUT, INTERRUPTED, report, watched, with_warnings
 from icdh.cli._options import USUAL, Learned, Learning, Loudness, UncertaintyOptions, read, whole, written
-from icdh.cli._roots import question_about_roots
 from icdh.cli.report import check_page_path, write_page
 from icdh.diagnostics.result import EdgeCheck, edge_records
 from icdh.exceptions import import_extra, option
@@ -28,6 +32,47 @@ from icdh.plotting.graph import drawn_weights
 
 if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
+
+
+@cache
+def _given() -> frozenset[str]:
+    """Return the names of what nothing else causes, read when they are asked about."""
+    return frozenset(files("icdh.cli").joinpath("roots.txt").read_text(encoding="utf-8").split())
+
+
+def question_about_roots(adjacency: Floats, names: Sequence[object], dates: Collection[str] = ()) -> str | None:
+    """Return the question whether variables such as age have causes; None if no arrow points to one.
+
+    Parameters
+    ----------
+    adjacency : ndarray, shape (N, N)
+        The graph.
+    names : sequence
+        Its variables.
+    dates : collection of str
+        Those that are dates.
+    """
+    given = [n for n, name in enumerate(names) if adjacency[:, n].any() and (name in dates or is_given(str(name)))]
+    if not given:
+        return None
+    arrows = [f"{names[cause]} -> {names[n]}" for n in given for cause in np.flatnonzero(adjacency[:, n]).tolist()]
+    roots = printable(",".join(str(names[n]) for n in given))
+    question = f"can this be: {printable(', '.join(arrows))}? If nothing causes {roots.replace(',', ', ')}, "
+    return f"{question}pass --roots {shlex.quote(roots)}"
+
+
+def is_given(name: str) -> bool:
+    """Return whether a name is that of what nothing else in a table causes, whatever its case, accents and numbers.
+
+    Examples
+    --------
+    >>> from icdh.cli.fit import is_given
+    >>> [is_given(name) for name in ("Birth_Year", "Âge (ans)", "female2", "wage")]
+    [True, True, True, False]
+    """
+    name = re.sub(r"\(.*\)|\[.*\]", "", name).casefold()
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    return "".join(filter(str.isalpha, plain)) in _given()
 
 
 def _ensemble_of(

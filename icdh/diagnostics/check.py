@@ -15,8 +15,7 @@ from icdh._table.rows import Groups, with_relations, without_groups
 from icdh._utils.arrays import Floats, TableLike
 from icdh._utils.checks import check_same_rows, random_generator
 from icdh._utils.labels import printable
-from icdh.diagnostics.independence import NodeTest, node_tests
-from icdh.diagnostics.residuals import Residual, residuals_of
+from icdh.diagnostics.independence import NodeTest, Residual, node_tests, residuals_of
 from icdh.diagnostics.result import LEAST_SEEN, ModelCheck, NodeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals, track_record
 from icdh.exceptions import ArgumentValueError, DataWarning, NotFittedError, option, warn
@@ -46,10 +45,10 @@ def check(
 ) -> ModelCheck:
     """Test the residuals of a model against its assumptions, and list what is known of its arrows.
 
-    The residual of every variable given its causes (`icdh.diagnostics.residuals`) is tested for independence
-    (`icdh.diagnostics.independence`): of the causes, of the mean that they predict, and of all others that the variable
-    does not cause. If the model is right, at most 5 % of tables are rejected. Nothing is fitted again: the residuals
-    are those of the model that predicts and samples.
+    The residual of every variable given its causes is tested for independence (`icdh.diagnostics.independence`): of the
+    causes, of the mean that they predict, and of all others that the variable does not cause. If the model is right, at
+    most 5 % of tables are rejected. Nothing is fitted again: the residuals are those of the model that predicts and
+    samples.
 
     Parameters
     ----------

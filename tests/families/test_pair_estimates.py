@@ -101,7 +101,7 @@ def test_wide_tables_look_at_fewer_rows_and_the_widest_at_none(monkeypatch):
     scores = family_evidence(together())
     for share, found in ((0.5, True), (1e-3, False)):
         products = share * SIZE * 6 * FUNCTIONS**2 * 2 * N
-        monkeypatch.setattr("icdh._node_model.pair_estimates.MOST_MULTIPLICATIONS", products)
+        monkeypatch.setattr("icdh._node_model.gain_estimates.MOST_MULTIPLICATIONS", products)
         assert ((2, (0, 1)) in promised(scores)) is found
 
 

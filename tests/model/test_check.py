@@ -20,8 +20,7 @@ import icdh
 from icdh import DataWarning, HNMSearch, Knowledge, NotFittedError
 from icdh.diagnostics import ModelCheck, NodeCheck, result
 from icdh.diagnostics.check import MEANING, NO_NOISE
-from icdh.diagnostics.independence import Distances, distance_correlation, holm, node_tests, p_value
-from icdh.diagnostics.residuals import residuals_of
+from icdh.diagnostics.independence import Distances, distance_correlation, holm, node_tests, p_value, residuals_of
 from icdh.diagnostics.result import EdgeCheck
 from icdh.diagnostics.track_record import Marginals, track_record
 from icdh.files import write_table
@@ -188,7 +187,7 @@ def test_observations_whose_noise_cannot_be_seen_do_not_count(monkeypatch):
     assert effect.seen[values[:, 0] > -0.9].all()
     assert not effect.seen[values[:, 0] < -1.1].any()
     assert effect.values.std() == pytest.approx(1.0, abs=0.1)
-    monkeypatch.setattr("icdh.diagnostics.residuals.RESOLVED", 0.0)
+    monkeypatch.setattr("icdh.diagnostics.independence.RESOLVED", 0.0)
     assert residuals_and_tests(values, (0, 1))[1][1].p_value < 1e-6  # the floor under the variance, taken for noise
 
 

@@ -53,7 +53,6 @@ TESTS = {
     "_node_model/_descent_kernels.py": "test_descent test_evidence test_failed_factors",
     "_node_model/categorical.py": "test_responses test_categorical test_weights",
     "_node_model/count.py": "test_responses test_count test_weights",
-    "_node_model/mean_and_spread.py": "test_mean_and_spread",
     "_node_model/ordinal.py": "test_ordinal test_gain_estimates",
     "_node_model/gaussian.py": (
         "test_gain_estimates::test_standardised_scores_of_a_gaussian_response test_evidence test_columns test_linear"
@@ -92,8 +91,7 @@ TESTS = {
     "_utils/clock.py": "test_time_limit",
     "_utils/parallel.py": "test_interrupts test_threads test_parallel",
     "_table/experiments.py": "test_experiments test_missing test_what_if",
-    "_node_model/gain_estimates.py": "test_gain_estimates",
-    "_node_model/pair_estimates.py": "test_pair_estimates",
+    "_node_model/gain_estimates.py": "test_gain_estimates test_pair_estimates",
     "search/": "test_search test_interrupts test_knowledge",
     "search/orders.py": "test_uncertainty",
     "search/_kernels.py": "test_uncertainty",
@@ -101,6 +99,6 @@ TESTS = {
     "pairs.py": "test_direction test_knowledge",
     "_table/transforms.py": "test_transforms test_columns",
     "uncertainty/": "test_uncertainty test_missing",
-    "uncertainty/losses.py": "test_hidden test_uncertainty",
+    "uncertainty/losses.py": "test_hidden test_mean_and_spread test_uncertainty",
     "metrics.py": "test_metrics test_uncertainty",
 }

@@ -48,20 +48,19 @@ ROOMS = {
     "_table": ("categories missing_codes ties transforms < frames kinds < table < arguments experiments < rows"),
     "_node_model": (
         "noise_density < _kernels law < _outputs_kernels _additive_kernels _linear_kernels response < "
-        "_descent_kernels network < noise gain_estimates gaussian scoring < ordinal categorical < count point_masses < "
-        "evidence columns families < design_effects additive screening pair_estimates < family_models < "
-        "score < mean_and_spread"
+        "_descent_kernels network < noise gaussian scoring < ordinal categorical < count point_masses < "
+        "evidence columns families < design_effects additive screening gain_estimates < family_models < "
+        "score"
     ),
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
     "_model": "columns < causal < effects persist export < structural",
-    "files": "text < sheet columns foreign < tables < graphs",
+    "files": "text < sheet columns < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (
-        "imputation data_warnings < base < arranged < graph_search < last_stage refit readings < two_phase_fit < icdh "
-        "hnm_search"
+        "imputation data_warnings < base < arranged < graph_search < last_stage refit < two_phase_fit < icdh hnm_search"
     ),
-    "_effect": "splines covariates result < sample < average mixture slope < answer",
-    "diagnostics": "_kernels track_record < result residuals < independence < check",
+    "_effect": "splines result < sample < adjustment average slope < answer",
+    "diagnostics": "_kernels track_record < result < independence < check",
 }
 
 

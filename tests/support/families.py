@@ -24,10 +24,17 @@ from icdh._node_model.count import CountLaw, CountResponse
 from icdh._node_model.evidence import SEARCH_TOLERANCE, Start, at_fixed_point, odds_without_parents
 from icdh._node_model.families import Families
 from icdh._node_model.family_models import OPTIMISM, FamilyModels
-from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
+from icdh._node_model.gain_estimates import (
+    FUNCTIONS,
+    LEAST_PROMISE,
+    gain_estimates,
+    label_gain_estimates,
+    misfit,
+    misfit_of_residual,
+    pair_gains,
+)
 from icdh._node_model.gaussian import LEAST_ROWS, GaussianLaw, GaussianResponse, fit_linear
 from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
-from icdh._node_model.mean_and_spread import SplitNetwork, mean_and_spread_losses
 from icdh._node_model.network import (
     NodeNetwork,
     forward,
@@ -39,7 +46,6 @@ from icdh._node_model.network import (
 from icdh._node_model.noise import cost_of, fit_noise, free_cost, noise_gain, student_gain
 from icdh._node_model.noise_density import NOISE_DENSITIES, Free, Gaussian, Student
 from icdh._node_model.ordinal import OrdinalResponse
-from icdh._node_model.pair_estimates import FUNCTIONS, LEAST_PROMISE, misfit, misfit_of_residual, pair_gains
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response as NodeResponse
 from icdh._node_model.score import (
@@ -62,6 +68,7 @@ from icdh._node_model.screening import (
     lingam_order,
 )
 from icdh._utils.weighted import NONE
+from icdh.uncertainty.losses import SplitNetwork, mean_and_spread_losses
 
 n_weights, intercepts = GaussianLaw().n_weights, GaussianLaw().intercepts
 

@@ -1,9 +1,8 @@
 """The private names of fitted models and effects that tests use, so that a move inside the package edits one file."""
 
 from icdh._effect import answer
+from icdh._effect.adjustment import adjustment_set, mixture, parent_sets
 from icdh._effect.average import Difference
-from icdh._effect.covariates import adjustment_set
-from icdh._effect.mixture import mixture, parent_sets
 from icdh._effect.result import Interval
 from icdh._effect.sample import Estimate, Sample, multiple_of, robustness_value, sandwich
 from icdh._effect.slope import Slope
