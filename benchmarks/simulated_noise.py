@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 from icdh import simulate
-from icdh.simulate.mechanisms import NOISES
+from icdh.simulate import NOISES
 
 
 def reports(noise, variables, edges_per_variable, observations, seeds):

@@ -121,8 +121,8 @@ def python(folder, *command):
 IMPATIENT = """
 import sys
 from icdh import cli
-from icdh._utils import compilation as _compilation
-_compilation.watch.patience = 0.01
+from icdh._utils import jit as _jit
+_jit.watch.patience = 0.01
 sys.exit(cli.main(sys.argv[1:]))
 """
 

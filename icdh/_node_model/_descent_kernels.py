@@ -16,8 +16,18 @@ import numpy as np
 
 from icdh._node_model._kernels import UNCLIPPED_VARIANCE, VARIANCE_FLOOR, node_forward, node_objective, node_system
 from icdh._node_model._outputs_kernels import backpropagate
-from icdh._utils.damping import FIRST_DAMPING, LARGEST_DAMPING, SMALLEST_DAMPING, next_damping, small_steps
-from icdh._utils.jit import CONTRACT, REASSOCIATE, cholesky_in_place, cholesky_solve, kernel
+from icdh._utils.jit import (
+    CONTRACT,
+    FIRST_DAMPING,
+    LARGEST_DAMPING,
+    REASSOCIATE,
+    SMALLEST_DAMPING,
+    cholesky_in_place,
+    cholesky_solve,
+    kernel,
+    next_damping,
+    small_steps,
+)
 
 SLOW = 10.0  # nats
 ENOUGH = 64  # observations of the subset for every weight: with fewer, fits end in worse minima

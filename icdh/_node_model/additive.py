@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._node_model._additive_kernels import fit_smooths
 from icdh._node_model._kernels import VARIANCE_FLOOR
+from icdh._node_model._linear_kernels import fit_smooths
 from icdh._node_model.families import Families, Family
 from icdh._node_model.gaussian import LEAST_ROWS, RESOLVED, LinearFit
 from icdh._node_model.law import Law

@@ -13,8 +13,7 @@ from icdh._node_model._outputs_kernels import add_fisher, backpropagate
 from icdh._node_model.network import hidden_units_of
 from icdh._node_model.response import Minimiser, Response
 from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.damping import FIRST_DAMPING, LARGEST_DAMPING, next_damping, small_steps
-from icdh._utils.jit import ROWS
+from icdh._utils.jit import FIRST_DAMPING, LARGEST_DAMPING, ROWS, next_damping, small_steps
 from icdh._utils.weighted import of_rows
 
 Coded = TypeVar("Coded", bound="CodedResponse")  # typing.Self of Python 3.11

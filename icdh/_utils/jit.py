@@ -1,4 +1,4 @@
-"""What every file of kernels shares: how they are compiled, an exponential that vectorises, small linear algebra.
+"""What every file of kernels shares: how they are compiled, an exponential, linear algebra, damping.
 
 Kernels read tables features first: row ``i`` of ``features`` holds variable ``i`` at consecutive observations, so that
 every inner loop runs over contiguous memory and vectorises; ``error_model="numpy"`` is part of that, because Python's
@@ -10,20 +10,29 @@ over observations use several accumulators. NaN and infinity keep their meaning 
 What compiles fast: no array slice is assigned to (that compiles Numba's error messages), one call of each large
 kernel (each is optimised again inside its caller), one layout of every argument. Numba's cache does not notice edits
 in another file than a kernel's own; ``tests/conftest.py`` keys it by the content of all of them.
+
+Numba compiles a kernel where it is first called and keeps it for later processes. The logger ``icdh.compilation`` says
+so once, at level INFO, when that has taken two seconds in all. A user who waits should know why.
+
+Damped loops have Levenberg and Marquardt's damping, the factor it grows by after a failed step, and the number of small
+steps in a row. Plain functions say what comes next: kernels compile them, and NumPy loops call them.
 """
 
 import logging
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.core import event
 
 from icdh._utils.arrays import Floats
-from icdh._utils.compilation import EVERY_TIME, watch
+from icdh._utils.clock import compiling
 
-logger = logging.getLogger("icdh")
+logger = logging.getLogger("icdh.compilation")
+EVERY_TIME = "compiling; no folder keeps the result: set NUMBA_CACHE_DIR to one that can be written"
 
 CONTRACT = {"contract"}
 REASSOCIATE = {"contract", "reassoc"}
@@ -36,6 +45,41 @@ LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
 ROUNDING = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
 
+SMALLEST_DAMPING, LARGEST_DAMPING = 1e-12, 1e20
+FIRST_DAMPING = 0.03  # of a node model, for each observation
+
+
+class CompilationWatch(event.Listener):
+    """Counts what this process compiles, and logs one line once that has taken ``patience`` seconds in all.
+
+    Kernels that are loaded from the cache do not count. Numba compiles on one thread at a time.
+    """
+
+    def __init__(self, patience: float = 2.0):
+        self.compiled = self._nesting = 0
+        self.patience = patience
+        self.message = "compiling what is needed for the first time; later runs find it"
+
+    def on_start(self, event: event.Event) -> None:
+        """Begin to count seconds, unless this is called for by another kernel that is being compiled."""
+        self._nesting += 1
+        if self._nesting == 1:
+            compiling.begin()
+        if compiling.until(time.monotonic()) >= self.patience and logger.isEnabledFor(logging.INFO):
+            self.patience = math.inf
+            logger.info(self.message)
+
+    def on_end(self, event: event.Event) -> None:
+        """Stop counting when the outermost kernel is done."""
+        self.compiled += 1
+        self._nesting -= 1
+        if self._nesting == 0:
+            compiling.end()
+
+
+watch = CompilationWatch()
+event.register("numba:compile", watch)  # type: ignore[no-untyped-call]
+
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return the decorator of a kernel: lazily compiled, free of the GIL, cached where there is a place."""
@@ -46,7 +90,7 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             return njit(cache=True, **options)(function)
         except RuntimeError as error:  # neither the package's nor the user's cache folder can be written
             watch.message = EVERY_TIME
-            logger.debug("kernel %s is compiled anew by every process: %s", function.__name__, error)
+            logging.getLogger("icdh").debug("kernel %s is compiled anew by every process: %s", function.__name__, error)
             return njit(**options)(function)
 
     return compile_lazily
@@ -198,3 +242,25 @@ def cholesky_solve(factor: Floats, b: Floats) -> None:
         for j in range(size - k - 1):
             total += row[j] * rest[j]
         b[k] = (b[k] - total) / factor[k, k]
+
+
+def next_damping(damping: float, growth: float, ratio: float) -> tuple[float, float]:
+    """Return damping and growth after a step whose fall was ``ratio`` times the predicted one.
+
+    References
+    ----------
+    Nielsen, "Damping parameter in Marquardt's method", Technical University of Denmark, IMM-REP-1999-05.
+    """
+    if ratio > 0.0:
+        return max(damping * max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3), SMALLEST_DAMPING), 2.0
+    return damping * growth, 2.0 * growth
+
+
+def small_steps(small: int, fall: float, predicted: float, tol: float) -> int:
+    """Return the number of small steps in a row, ``small`` before this one, which are below ``tol``.
+
+    A failed step is small if the predicted fall is; otherwise it neither counts nor ends the row.
+    """
+    if (fall if fall > 0.0 else predicted) < tol:
+        return small + 1
+    return 0 if fall > 0.0 else small

@@ -8,8 +8,7 @@ from icdh.cli._input import source
 from icdh.cli._options import Command, choice, flag, number, read, whole, written
 from icdh.files import graph_writer, read_graph, write_graph, write_table
 from icdh.files.graphs import NAMES_OF_FORMATS
-from icdh.simulate import GRAPHS, SimulatedData, simulate_sem
-from icdh.simulate.mechanisms import DISTRIBUTIONS, MECHANISMS, NOISES
+from icdh.simulate import DISTRIBUTIONS, GRAPHS, MECHANISMS, NOISES, SimulatedData, simulate_sem
 
 
 def _description(data: SimulatedData) -> list[str]:

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIs
 from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.damping import next_damping
+from icdh._utils.jit import next_damping
 from icdh.two_phase._kernels import mean_hessian
 from icdh.two_phase.objective import Evaluation, FamilyObjective, Minimum, Objective, Smooth
 

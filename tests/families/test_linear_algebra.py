@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from support.utils import damping as _damping
 from support.utils import jit as _jit
 
 
@@ -71,13 +70,13 @@ def test_what_is_not_positive_definite_has_no_determinant(matrix):
 def test_damping_falls_with_trust_and_grows_ever_faster_without():
     """Nielsen's schedule: a third after a step that was predicted well, twice, then eight times, then 64 times."""
     for ratio, expected in ((1.0, 0.1), (0.5, 0.3), (1e-9, 0.6)):
-        assert _damping.next_damping(0.3, 8.0, ratio) == (pytest.approx(expected), 2.0)
+        assert _jit.next_damping(0.3, 8.0, ratio) == (pytest.approx(expected), 2.0)
     damping, growth, seen = 1.0, 2.0, []
     for ratio in (-1.0, 0.0, np.nan):
-        damping, growth = _damping.next_damping(damping, growth, ratio)
+        damping, growth = _jit.next_damping(damping, growth, ratio)
         seen.append(damping)
     assert seen == [2.0, 8.0, 64.0]
-    assert _damping.next_damping(1e-12, 2.0, 1.0)[0] > 0.0
+    assert _jit.next_damping(1e-12, 2.0, 1.0)[0] > 0.0
 
 
 @pytest.mark.parametrize(
@@ -85,4 +84,4 @@ def test_damping_falls_with_trust_and_grows_ever_faster_without():
 )
 def test_small_steps_in_a_row_are_counted(fall, predicted, count):
     """Of a failed step the prediction counts; a large prediction that failed leaves the count as it is."""
-    assert _damping.small_steps(2, fall, predicted, 1.0) == count
+    assert _jit.small_steps(2, fall, predicted, 1.0) == count

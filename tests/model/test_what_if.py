@@ -13,7 +13,7 @@ from support.model import ModelColumns, StructuralModel, TotalEffect
 from support.table import Scaling
 
 from icdh import ICDH, DataWarning, HNMSearch, Shift, load, simulate
-from icdh.simulate.mechanisms import MECHANISMS, NOISES, SHARED_LAYER
+from icdh.simulate import MECHANISMS, NOISES, SHARED_LAYER
 
 CHAIN_AND_LONER = np.array([[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
 QUICK = {"noise_distribution": "gaussian", "n_restarts": 1}

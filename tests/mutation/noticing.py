@@ -6,12 +6,11 @@ TESTS = {
     "files/tables.py": "test_files test_cli_columns test_cli_way_in",
     "cli/_learning.py": "test_cli_way_in",
     "plotting/graph.py": "test_plotting",
-    "report/findings.py": "test_cli_way_in test_report",
+    "report/": "test_cli_way_in test_report",
     "_model/structural.py": (
         "test_table test_categorical test_what_if test_frames test_report test_persist test_estimator"
     ),
     "_model/effects.py": "test_effect test_what_if",
-    "_utils/damping.py": "test_linear_algebra",
     "_utils/jit.py": "test_linear_algebra test_phase_two test_evidence",
     "_network_kernels.py": "test_likelihood test_phase_one test_phase_two",
     "network.py": "test_arguments test_likelihood test_phase_one test_phase_two test_strength test_time_limit",
@@ -71,10 +70,9 @@ TESTS = {
     "_rows.py": "test_dependent_rows test_groups",
     "_effect/": "test_effect test_cli_model",
     "_estimators/arranged.py": "test_table test_invariance",
-    "_node_model/_additive_kernels.py": "test_additive",
     "_node_model/additive.py": "test_additive",
     "_node_model/screening.py": "test_linear test_order_search",
-    "_node_model/_linear_kernels.py": "test_linear test_order_search",
+    "_node_model/_linear_kernels.py": "test_linear test_order_search test_additive",
     "search/order_search.py": "test_order_search",
     "_node_model/families.py": (
         "test_linear test_gain_estimates test_evidence test_hidden_units test_rows test_failed_factors "

@@ -42,15 +42,14 @@ STOREYS = CORE + SHELL
 ROOMS = {
     "two_phase": "rounds _kernels < objective < solvers < dag scales < as_printed family < procedure",
     "_utils": (
-        "arrays < weighted < atomic cells clock damping labels parallel result shell"
-        " < checks compilation density entropy negative_binomial < jit"
+        "arrays < weighted < atomic cells clock labels parallel result shell"
+        " < checks density entropy negative_binomial jit"
     ),
-    "_table": ("categories missing_codes ties transforms < frames kinds < table < arguments experiments < rows"),
+    "_table": "categories missing_codes ties transforms < frames kinds < table < arguments experiments < rows",
     "_node_model": (
-        "noise_density < _kernels law < _outputs_kernels _additive_kernels _linear_kernels response < "
+        "noise_density < _kernels law < _outputs_kernels _linear_kernels response < "
         "_descent_kernels network < noise gaussian scoring < ordinal categorical < count point_masses < "
-        "evidence columns families < design_effects additive screening gain_estimates < family_models < "
-        "score"
+        "evidence columns families < design_effects additive screening gain_estimates < family_models < score"
     ),
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
     "_model": "columns < causal < effects persist export < structural",

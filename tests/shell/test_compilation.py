@@ -19,7 +19,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from pandas import DataFrame
 from icdh import ICDH, HNMSearch, Knowledge, causal_direction, posterior
-from icdh._utils.compilation import watch
+from icdh._utils.jit import watch
 from icdh.likelihood import nll, nll_and_gradient
 from icdh.network import forward, initial_weights
 from icdh.two_phase import phase_two_objective

@@ -6,8 +6,7 @@ from naive import explained_variance, sigmoid, sortability
 from scipy import stats
 
 from icdh import graphs, simulate
-from icdh.simulate import mechanisms
-from icdh.simulate.mechanisms import DISTRIBUTIONS, MECHANISMS, NOISES, draw_moments
+from icdh.simulate import DISTRIBUTIONS, MECHANISMS, NOISES, draw_moments
 
 CHAIN, DENSE = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), np.triu(np.ones((9, 9)), 1)
 LEVEL = 1e-4  # of every statistical test; seeds are fixed, so none fails by chance later
@@ -66,15 +65,15 @@ def test_weights_are_uniform_on_both_sides_of_zero():
     assert stats.kstest(np.abs(drawn), stats.uniform(0.5, 1.5).cdf).pvalue > LEVEL
     assert stats.binomtest(int((drawn > 0).sum()), len(drawn)).pvalue > LEVEL
     assert not weights[graph == 0].any()
-    first_layer = mechanisms.draw_weights((50, 100), np.random.default_rng(0))
+    first_layer = simulate.draw_weights((50, 100), np.random.default_rng(0))
     assert stats.kstest(np.abs(first_layer).ravel(), stats.uniform(0.5, 1.5).cdf).pvalue > LEVEL
 
 
 def test_mlp_is_one_hidden_layer_without_intercepts():
     x = np.random.default_rng(0).normal(size=(5, 3))
-    values, weights, _ = mechanisms.mlp(x, np.random.default_rng(1), n_outputs=2)
+    values, weights, _ = simulate.mlp(x, np.random.default_rng(1), n_outputs=2)
     rng = np.random.default_rng(1)
-    w1, w2 = mechanisms.draw_weights((3, 100), rng), mechanisms.draw_weights((100, 2), rng)
+    w1, w2 = simulate.draw_weights((3, 100), rng), simulate.draw_weights((100, 2), rng)
     for m in range(5):
         hidden = [sigmoid(sum(w1[i, h] * x[m, i] for i in range(3))) for h in range(100)]
         expected = [sum(w2[h, output] * hidden[h] for h in range(100)) for output in range(2)]
@@ -84,8 +83,8 @@ def test_mlp_is_one_hidden_layer_without_intercepts():
 
 def test_multiple_index_model_is_tanh_plus_cos_plus_sin_and_linear_means_are_weighted_sums():
     x = np.random.default_rng(0).normal(size=(5, 2))
-    values, _, _ = mechanisms.multiple_index(x, np.random.default_rng(1))
-    w = mechanisms.draw_weights((2, 3), np.random.default_rng(1))
+    values, _, _ = simulate.multiple_index(x, np.random.default_rng(1))
+    w = simulate.draw_weights((2, 3), np.random.default_rng(1))
     np.testing.assert_allclose(values, np.tanh(x @ w[:, 0]) + np.cos(x @ w[:, 1]) + np.sin(x @ w[:, 2]))
     data = simulate.simulate_sem(simulate.erdos_renyi(8, 2, 0), 50, mechanism="linear", noise="homo-nv", random_state=1)
     np.testing.assert_allclose(data.mean, data.X @ data.weights, atol=1e-12)
@@ -183,7 +182,7 @@ def test_bounded_spreads_keep_their_bounds(mechanism, spread):
 def test_the_variance_shares_the_hidden_layer_of_the_mean(noise, variance):
     x = np.random.default_rng(0).normal(size=(50, 2))
     mean, std, _, _ = draw_moments(x, "mlp", noise, 1.0, np.random.default_rng(1))
-    f, g = mechanisms.mlp(x, np.random.default_rng(1), n_outputs=2).values.T
+    f, g = simulate.mlp(x, np.random.default_rng(1), n_outputs=2).values.T
     np.testing.assert_allclose(mean, f)
     np.testing.assert_allclose(std**2, variance(g))
 

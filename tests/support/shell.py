@@ -5,4 +5,4 @@ from icdh.cli import _notes_of_the_library as notes_of_the_library
 from icdh.cli._learning import edge_list, knowledge_of
 from icdh.cli._messages import as_option
 from icdh.cli.fit import is_given, question_about_roots
-from icdh.report.findings import averaged
+from icdh.report import averaged
