@@ -25,7 +25,7 @@ from where_time_goes import Clock
 
 from icdh import HNMSearch
 from icdh._estimators import graph_search, refit
-from icdh._node_model import family_models, gaussian, score, scoring
+from icdh._node_model import family_models, gaussian, response, score
 from icdh.search import climb, escapes
 
 STAGES = {
@@ -42,7 +42,7 @@ PURPOSES = {
 }
 CLOCKS = {
     "fits": (gaussian, "node_fit"),
-    "ordinal, categorical": (scoring, "minimise"),
+    "ordinal, categorical": (response, "minimise"),
     "gain estimates": (family_models.FamilyModels, "gain_estimates"),
     "noise": (family_models, "noise_gain"),
 }

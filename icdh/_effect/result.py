@@ -8,8 +8,7 @@ from typing import NamedTuple
 from icdh._model.effects import shown
 from icdh._utils.arrays import Floats, Foreign
 from icdh._utils.labels import aligned, listed, printable
-from icdh._utils.result import Result
-from icdh._utils.shell import shell
+from icdh._utils.result import Result, shell
 
 
 class Interval(NamedTuple):

@@ -27,7 +27,7 @@ from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
 from icdh._utils.arrays import ByColumn, Floats, RandomState
 from icdh._utils.checks import LEVEL, Number, random_generator
 from icdh._utils.labels import printable, short, variable_index
-from icdh._utils.shell import shell
+from icdh._utils.result import shell
 from icdh.exceptions import DataWarning, option, warn
 
 if TYPE_CHECKING:

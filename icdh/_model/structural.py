@@ -18,8 +18,7 @@ from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
 from icdh._utils.density import mean_of_counted
 from icdh._utils.labels import variable_index
-from icdh._utils.result import preformatted
-from icdh._utils.shell import shell
+from icdh._utils.result import preformatted, shell
 from icdh._utils.weighted import mean_of
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ import numpy as np
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION, fill_covariances, softmax_terms
 from icdh._node_model.law import EQUAL_SHARES, DiscreteLaw
 from icdh._node_model.network import indicators, network_outputs
-from icdh._node_model.scoring import CodedResponse, Objective, Terms
+from icdh._node_model.response import CodedResponse, Objective, Terms
 from icdh._utils.arrays import Floats, Integers
 from icdh._utils.weighted import of_rows
 

@@ -39,7 +39,7 @@ from scipy.special import betainc
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION, fill_dispersion_information
 from icdh._node_model.categorical import log_softmax, odds_of_masses
 from icdh._node_model.law import ProbabilityLaw
-from icdh._node_model.scoring import FittedByScoring, Terms, minimise, weighted_terms
+from icdh._node_model.response import FittedByScoring, Terms, minimise, weighted_terms
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.negative_binomial import fit_counts, log_probability, surprise_derivatives
 from icdh._utils.weighted import of_rows

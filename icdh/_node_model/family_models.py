@@ -12,9 +12,8 @@ import numpy as np
 
 from icdh._node_model._kernels import VARIANCE_FLOOR
 from icdh._node_model.additive import AdditiveModels, AdditivePredictor
-from icdh._node_model.design_effects import DesignEffects
 from icdh._node_model.evidence import COLD, NodeFit, Start, at_fixed_point, fit_node, odds_without_parents
-from icdh._node_model.families import Families, Family
+from icdh._node_model.families import DesignEffects, Families, Family
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import GaussianLaw, LinearFit, fit_linear
 from icdh._node_model.law import Law

@@ -18,7 +18,7 @@ the intercepts b2 and b3 have a flat prior. The score of a fit is in `icdh._node
 Every variable is an effect once in every graph, so graphs compare as long as each variable has one response: a
 distribution with a solver. `GaussianResponse` has compiled kernels (`icdh._node_model._descent_kernels`);
 `OrdinalResponse`, `CategoricalResponse` and `PointMassResponse`, a probability beside a density, damped Fisher scoring
-in NumPy (`icdh._node_model.scoring`).
+in NumPy (`icdh._node_model.response`).
 """
 
 from abc import ABC, abstractmethod

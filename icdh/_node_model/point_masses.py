@@ -31,8 +31,7 @@ from icdh._node_model.gaussian import GaussianLaw, GaussianResponse
 from icdh._node_model.law import SAME, UNLIMITED, Law
 from icdh._node_model.network import indicators
 from icdh._node_model.noise_density import LEAST_PLACE, Noise
-from icdh._node_model.response import Density
-from icdh._node_model.scoring import FittedByScoring, Terms
+from icdh._node_model.response import Density, FittedByScoring, Terms
 from icdh._utils.arrays import Floats, Integers, Mask
 
 

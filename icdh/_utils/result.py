@@ -1,7 +1,10 @@
-"""What every result is alike in: it prints as a summary, and becomes a dict or a frame."""
+"""What every result is alike in: it prints as a summary, becomes a dict or a frame, and draws itself by the shell."""
 
 from abc import ABC, abstractmethod
 from html import escape
+from importlib import import_module
+from types import ModuleType
+from typing import Literal
 
 from icdh._utils.arrays import Foreign
 from icdh.exceptions import import_extra
@@ -43,3 +46,11 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         """Show the summary in a notebook."""
         return preformatted(self.summary())
+
+
+def shell(room: Literal["plotting", "report"]) -> ModuleType:
+    """Return a room of the shell, `icdh.plotting` or `icdh.report`: the one door to what draws results and their page.
+
+    It is loaded when it is asked for. Nothing else in the core may reach into the shell.
+    """
+    return import_module(f"icdh.{room}")

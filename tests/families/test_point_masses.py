@@ -14,9 +14,9 @@ from support.families import (
     PointMassResponse,
     columns_of,
     fit_node,
-    scoring,
     with_twice_the_units,
 )
+from support.families import response as _response
 from support.table import point_masses
 
 from icdh import DataWarning, HNMSearch, Knowledge
@@ -127,7 +127,7 @@ def test_steps_whose_direction_some_observations_give_end_at_the_minimum_of_all(
     assert 0.0 < np.abs(about - fisher).max() < 0.2 * np.abs(fisher).max()
     ends, weights = [], 0.1 * theta
     for enough in (np.inf, 16):
-        monkeypatch.setattr(scoring, "ENOUGH", enough)
+        monkeypatch.setattr(_response, "ENOUGH", enough)
         factor = np.zeros((theta.size, theta.size))
         fit = response.minimiser(x, UNITS)(weights, np.ones(theta.size), theta.size, 300, 1e-6, 2, factor)
         ends.append([*fit[:2], np.log(np.diag(factor)[: own.free]).sum()])

@@ -59,13 +59,7 @@ TESTS = {
     "_node_model/noise.py": "test_noise_densities test_entropy test_weights test_evidence",
     "_node_model/noise_density.py": "test_responses test_noise_densities",
     "_node_model/point_masses.py": "test_responses test_point_masses",
-    "_node_model/design_effects.py": (
-        "test_groups::test_design_effects_are_those_of_slow_sums "
-        "test_groups::test_a_weighted_fit_to_copies_is_the_fit_to_one_of_each "
-        "test_groups::test_persons_suggest_no_edges_and_visits_keep_theirs "
-        "test_groups::test_strengths_and_losses_are_of_the_rows_that_they_are_worth"
-    ),
-    "_node_model/scoring.py": "test_descent test_ordinal test_categorical",
+    "_node_model/response.py": "test_responses test_descent test_ordinal test_categorical",
     "_node_model/law.py": "test_responses",
     "_rows.py": "test_dependent_rows test_groups",
     "_effect/": "test_effect test_cli_model",
@@ -75,6 +69,10 @@ TESTS = {
     "_node_model/_linear_kernels.py": "test_linear test_order_search test_additive",
     "search/order_search.py": "test_order_search",
     "_node_model/families.py": (
+        "test_groups::test_design_effects_are_those_of_slow_sums "
+        "test_groups::test_a_weighted_fit_to_copies_is_the_fit_to_one_of_each "
+        "test_groups::test_persons_suggest_no_edges_and_visits_keep_theirs "
+        "test_groups::test_strengths_and_losses_are_of_the_rows_that_they_are_worth "
         "test_linear test_gain_estimates test_evidence test_hidden_units test_rows test_failed_factors "
         "test_time_limit::test_few_rows_are_of_those_that_count "
         "test_categorical::test_a_cause_of_labels_comes_and_goes_as_one "

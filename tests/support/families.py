@@ -9,8 +9,8 @@ from icdh._node_model import (
     family_models,
     gaussian,
     network,
+    response,
     score,
-    scoring,
     screening,
 )
 from icdh._node_model._descent_kernels import node_fit, node_gradient, quasi_newton_steps, scoring_steps
@@ -48,6 +48,7 @@ from icdh._node_model.noise_density import NOISE_DENSITIES, Free, Gaussian, Stud
 from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response as NodeResponse
+from icdh._node_model.response import minimise
 from icdh._node_model.score import (
     FAILED,
     FAR_BEHIND,
@@ -57,7 +58,6 @@ from icdh._node_model.score import (
     ScoreSettings,
     WholeScore,
 )
-from icdh._node_model.scoring import minimise
 from icdh._node_model.screening import (
     MOST_CELLS,
     PRIOR_OBSERVATIONS,
