@@ -94,7 +94,7 @@ class Account:
             purpose = next((part for part in reversed(self.at) if part in PURPOSES), "comparisons")
             self.seconds[f"{stage}: {purpose if name in ('fits', 'steps in Python') else name}"] += clock.seconds
             if name == "fits":
-                x, units = args[0], args[6]
+                (x, *_), _, _, units = args[:4]
                 size = f"{units} units, {len(x)} inputs"
                 self.of_size[size] += clock.seconds
                 self.steps[size] += result[2]

@@ -104,12 +104,8 @@ class NotFittedError(ValueError, AttributeError):
         theirs = sys.modules.get("sklearn.exceptions")
         if cls is NotFittedError and theirs is not None:
             both = (NotFittedError, theirs.NotFittedError)
-            cls = type("NotFittedError", both, {"__reduce__": _as_not_fitted_error})
+            cls = type("NotFittedError", both, {"__reduce__": lambda error: (NotFittedError, error.args)})
         return super().__new__(cls, *arguments)  # pyright: ignore[reportArgumentType]
-
-
-def _as_not_fitted_error(error: BaseException) -> tuple[type, tuple[object, ...]]:
-    return NotFittedError, error.args
 
 
 class MissingExtraError(ImportError):

@@ -329,10 +329,10 @@ def assert_agrees_with_shares(response, probabilities, x, theta, penalty, units,
 
 def node_system(x, y, spread, theta, penalty, units):
     """F, gradient and Fisher matrix of a node from the kernels; causes one a row."""
-    hidden, mean, variance = forward(theta, x, units)
+    outputs = forward(theta, x, units)
     gradient, fisher = np.empty(theta.size), np.empty((theta.size, theta.size))
-    _kernels.node_system(x, y, spread, NONE, theta, penalty, hidden, mean, variance, gradient, fisher)
-    value = _kernels.node_objective(y, spread, NONE, theta, penalty, mean, variance)
+    _kernels.node_system((x, y, spread, NONE), theta, penalty, outputs, gradient, fisher)
+    value = _kernels.node_objective(y, spread, NONE, theta, penalty, *outputs[1:])
     return value, gradient, np.triu(fisher) + np.triu(fisher, 1).T
 
 

@@ -39,11 +39,12 @@ _small_steps = kernel(inline="always")(small_steps)
 
 
 @kernel(fastmath=CONTRACT)
-def node_gradient(x, y, spread, weights, theta, penalty, hidden, mean, variance, pull, gradient):
+def node_gradient(table, theta, penalty, outputs, pull, gradient):
     """Fill the gradient of F by backpropagation, at a small part of the cost of `node_system`, whose arguments it has.
 
     ``pull`` (2, n) is memory.
     """
+    (x, y, spread, weights), (hidden, mean, variance) = table, outputs
     of_mean, of_scale, out = pull[0], pull[1], (x.shape[0] + 1) * hidden.shape[0]
     intercepts = np.array([out, out + hidden.shape[0] + 1])
     for r in range(y.size):
@@ -60,9 +61,9 @@ def node_gradient(x, y, spread, weights, theta, penalty, hidden, mean, variance,
 
 
 @kernel()
-def _value(y, spread, weights, theta, penalty, mean, variance, is_start):
+def _value(table, theta, penalty, mean, variance, is_start):
     """Return F, or infinity where a step takes a variance to its limit, which later steps could not leave."""
-    largest = 0.0
+    (_, y, spread, weights), largest = table, 0.0
     for r in range(variance.size):
         largest = max(largest, variance[r])
     if largest < UNCLIPPED_VARIANCE or is_start:
@@ -115,7 +116,7 @@ def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, 
     Parameters
     ----------
     table : tuple
-        x, y, spread and weights, as of `node_fit`, like ``penalty``.
+        x, y, spread and weights, as of `node_system`; ``penalty`` is that of `node_fit`.
     some : tuple
         The same of every ``apart``-th observation, on which the Fisher matrix is computed.
     apart : int
@@ -136,8 +137,7 @@ def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, 
     tuple
         F, the steps taken, whether the last of them lowered F by less than ``tol``, and the last damping.
     """
-    (x, y, spread, weights), (some_x, some_y, some_spread, some_weights) = table, some
-    tol, patience, slow = until
+    (x, y, _, _), (some_x, some_y, _, _), (tol, patience, slow) = table, some, until
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
     units_there, means, variances = hidden, mean, variance
@@ -151,7 +151,7 @@ def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, 
     while True:
         # One call of each large kernel: a second one would be compiled again.
         node_forward(x, trial, hidden, mean, variance)
-        value = _value(y, spread, weights, trial, penalty, mean, variance, steps < 0)
+        value = _value(table, trial, penalty, mean, variance, steps < 0)
         steps += 1
         fall = objective - value
         if fall > 0.0:
@@ -159,14 +159,12 @@ def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, 
             objective = value
             if apart > 1:
                 node_forward(some_x, theta, units_there, means, variances)
-            node_system(
-                some_x, some_y, some_spread, some_weights, theta, share, units_there, means, variances, gradient, fisher
-            )
+            node_system(some, theta, share, (units_there, means, variances), gradient, fisher)
             if apart > 1:
                 for i in range(size):
                     for j in range(i, size):
                         fisher[i, j] *= apart
-                node_gradient(x, y, spread, weights, theta, penalty, hidden, mean, variance, pull, gradient)
+                node_gradient(table, theta, penalty, (hidden, mean, variance), pull, gradient)
         if steps > 0:
             small = _small_steps(small, fall, predicted, tol)
             damping, growth = _next_damping(damping, growth, fall / predicted)
@@ -194,7 +192,7 @@ def _dot(a, b, size):
 
 
 @kernel(fastmath=CONTRACT)
-def _fill_direction(factor, gradient, free, moves, changes, curvature, pairs, direction):
+def _fill_direction(factor, gradient, free, remembered, pairs, direction):
     """Fill the direction of limited-memory BFGS, by its two loops.
 
     Parameters
@@ -205,16 +203,14 @@ def _fill_direction(factor, gradient, free, moves, changes, curvature, pairs, di
         The gradient.
     free : int
         How many weights are free: the first ones.
-    moves, changes : ndarray, shape (MEMORY, size)
-        Steps, and the changes of the gradient along them.
-    curvature : ndarray, shape (MEMORY,)
-        Their scalar products.
+    remembered : tuple of ndarray, shapes (MEMORY, size), (MEMORY, size), (MEMORY,)
+        Steps, the changes of the gradient along them, and their scalar products.
     pairs : int
         How many there are.
     direction : ndarray, shape (size,)
         Is filled.
     """
-    share = np.empty(MEMORY)
+    share, (moves, changes, curvature) = np.empty(MEMORY), remembered
     for i in range(free):
         direction[i] = -gradient[i]
     for k in range(pairs - 1, -1, -1):
@@ -252,7 +248,7 @@ def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, gra
     tuple
         The steps taken, -1 if the first fails, and whether the last of them lowered F by less than ``tol``.
     """
-    (x, y, spread, weights), (max_steps, tol, patience) = table, until
+    (x, y, _, _), (max_steps, tol, patience) = table, until
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
     factor, direction, trial, before = np.empty((size, size)), np.zeros(size), theta.copy(), np.empty(size)
@@ -264,7 +260,7 @@ def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, gra
     while True:
         # One call of each large kernel: a second one would be compiled again.
         node_forward(x, trial, hidden, mean, variance)
-        value = _value(y, spread, weights, trial, penalty, mean, variance, steps < 0)
+        value = _value(table, trial, penalty, mean, variance, steps < 0)
         fall, trials = objective - value, trials + 1
         # Armijo: a step must achieve this share of the linear prediction, at one of four lengths.
         if not fall >= -1e-4 * length * slope and trials < 4:
@@ -279,7 +275,7 @@ def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, gra
         _copy(gradient, before)
         objective, steps = value, steps + 1
         if steps > 0:
-            node_gradient(x, y, spread, weights, theta, penalty, hidden, mean, variance, pull, gradient)
+            node_gradient(table, theta, penalty, (hidden, mean, variance), pull, gradient)
             small = small + 1 if fall < tol else 0
             for i in range(freeze):
                 moves[pairs, i], changes[pairs, i] = length * direction[i], gradient[i] - before[i]
@@ -288,7 +284,7 @@ def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, gra
                 pairs += 1
         if steps >= max_steps or small >= patience or pairs == MEMORY:
             return steps, small >= patience
-        _fill_direction(factor, gradient, freeze, moves, changes, curvature, pairs, direction)
+        _fill_direction(factor, gradient, freeze, (moves, changes, curvature), pairs, direction)
         # At most twice the length of the step before: along valleys full steps are often too long.
         slope, length, trials = _dot(gradient, direction, freeze), min(1.0, 2.0 * max(length, SHORTEST)), 0
         for i in range(freeze):
@@ -296,17 +292,13 @@ def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, gra
 
 
 @kernel(fastmath=CONTRACT)
-def node_fit(x, y, spread, weights, theta, penalty, hidden_units, freeze, max_steps, tol, patience, factor):
+def node_fit(table, theta, penalty, hidden_units, freeze, until, factor):
     """Minimise F over theta, in place.
 
     Parameters
     ----------
-    x : ndarray, shape (p, n)
-        The parents.
-    y, spread : ndarray, shape (n,)
-        The response, and the variance within its cells.
-    weights : ndarray, shape (n,) or (0,)
-        How often each observation counts; empty if each counts once.
+    table : tuple
+        x, y, spread and weights, as of `node_system`.
     theta : ndarray
         Where to start.
     penalty : ndarray
@@ -315,10 +307,9 @@ def node_fit(x, y, spread, weights, theta, penalty, hidden_units, freeze, max_st
         m.
     freeze : int
         Weights from this index on stay as they are.
-    max_steps : int
-        The most steps; with zero, the results are those at theta.
-    tol, patience : float, int
-        Stop when ``patience`` steps in a row lower F by less than ``tol`` nats.
+    until : tuple
+        max_steps, the most steps; with zero, the results are those at theta. And tol and patience: stop when
+        ``patience`` steps in a row lower F by less than ``tol`` nats.
     factor : ndarray, shape (size, size)
         Is filled with the Cholesky factor R of the Fisher matrix at the end.
 
@@ -328,18 +319,18 @@ def node_fit(x, y, spread, weights, theta, penalty, hidden_units, freeze, max_st
         F, the log determinant of the Fisher matrix (NaN if there is none), the steps taken, and whether the last of
         them lowered F by less than ``tol``.
     """
+    (_, y, _, weights), (max_steps, tol, patience) = table, until
     n, size, gradient = y.size, theta.size, np.empty(theta.size)
     apart = max(n // (ENOUGH * size), 1) if max_steps > 0 else 1
-    table = x, y, spread, weights
     some = _of_every(apart, table)
     # For few weights the Fisher matrix is cheap: scoring alone, which does not accumulate rounding errors.
-    until = tol, patience, SLOW if size > 30 else 0.0
+    of_scoring = tol, patience, SLOW if size > 30 else 0.0
     damping, growth = FIRST_DAMPING * (weights.sum() if weights.size else n), 2.0
     most, steps, done, last = max_steps, 0, False, max_steps == 0
     while True:
         # One call of each large kernel: a second one would be compiled again.
         objective, taken, ended, damping_there = scoring_steps(
-            table, some, apart, theta, penalty, hidden_units, freeze, most, until, damping, gradient, factor
+            table, some, apart, theta, penalty, hidden_units, freeze, most, of_scoring, damping, gradient, factor
         )
         if last:
             break

@@ -129,11 +129,12 @@ def node_objective(y, spread, weights, theta, penalty, mean, variance):
 
 
 @kernel(fastmath=CONTRACT)
-def _weigh_outputs(y, spread, mean, variance, first, rows, weight, pull):
+def _weigh_outputs(table, outputs, first, rows, weight, pull):
     """Fill, for a block of observations, roots of the Fisher weights of mean (0) and log-variance (1), and residuals.
 
     ``weight`` (2, ROWS) multiplies the Jacobian of each output; ``pull`` (2, ROWS) is the residual that it multiplies.
     """
+    (_, y, spread, _), (_, mean, variance) = table, outputs
     of_mean, of_scale, from_mean, from_scale = weight[0], weight[1], pull[0], pull[1]
     value, centre, v = y[first : first + rows], mean[first : first + rows], variance[first : first + rows]
     within = spread[first : first + rows]
@@ -254,7 +255,7 @@ def pair(i, j, n):
 
 
 @kernel(fastmath=CONTRACT)
-def node_system(x, y, spread, weights, theta, penalty, hidden, mean, variance, gradient, fisher):
+def node_system(table, theta, penalty, outputs, gradient, fisher):
     """Fill the gradient of F and (on and above the diagonal) its Fisher matrix J J^T + diag(penalty).
 
     For the weights of units h and l on inputs j and k the matrix is the sum of x_j x_k times the slopes of h and l. It
@@ -262,23 +263,19 @@ def node_system(x, y, spread, weights, theta, penalty, hidden, mean, variance, g
 
     Parameters
     ----------
-    x : ndarray, shape (p, n)
-        The parents.
-    y, spread : ndarray, shape (n,)
-        The response, and the variance within its cells.
-    weights : ndarray, shape (n,) or (0,)
-        How often each observation counts; empty if each counts once.
+    table : tuple of ndarray, shapes (p, n), (n,), (n,), (n,) or (0,)
+        The parents x; the response y, and spread, the variance within its cells; the weights, how often each
+        observation counts: empty if each counts once.
     theta, penalty : ndarray, shape (size,)
         The weights of the network, and the penalty of each.
-    hidden : ndarray, shape (m, n)
-        The hidden units at theta.
-    mean, variance : ndarray, shape (n,)
-        The outputs at theta.
+    outputs : tuple of ndarray, shapes (m, n), (n,), (n,)
+        The hidden units at theta, mean and variance.
     gradient : ndarray, shape (size,)
         Is filled.
     fisher : ndarray, shape (size, size)
         Is filled.
     """
+    (x, y, _, weights), hidden = table, outputs[0]
     p, m = x.shape[0], hidden.shape[0]
     inputs, own = p + 1, m + 1  # rows of the first layer; weights of one output
     shared = inputs * m
@@ -293,7 +290,7 @@ def node_system(x, y, spread, weights, theta, penalty, hidden, mean, variance, g
     for first in range(0, y.size, ROWS):
         rows = min(ROWS, y.size - first)
         size = fill_causes(x, first, rows, causes, at)
-        _weigh_outputs(y, spread, mean, variance, first, rows, weight, pull)
+        _weigh_outputs(table, outputs, first, rows, weight, pull)
         multiply_by_roots(weights, first, rows, weight)
         multiply_by_roots(weights, first, rows, pull)
         for output in range(2):

@@ -26,28 +26,19 @@ def linear_cost(variance, n):
 
 
 @kernel(fastmath=REASSOCIATE)
-def fill_linear_gains(covariance, with_response, variance, n, price, most, inside, gains):
+def fill_linear_gains(moments, inside, gains):
     """Fill by how much the score falls if each variable enters, or leaves if it is inside.
 
     Parameters
     ----------
-    covariance : ndarray, shape (R, R)
-        That of all causes, positive definite.
-    with_response : ndarray, shape (R,)
-        Their covariances with the response.
-    variance : float
-        That of the response.
-    n : float
-        The number of observations, each as often as it counts.
-    price : ndarray, shape (R,)
-        What each cause costs.
-    most : int
-        The most causes.
+    moments : tuple
+        As `icdh._node_model.screening.Moments`.
     inside : ndarray of int, shape (p,)
         The causes of the model.
     gains : ndarray, shape (R,)
         Is filled; minus infinity for those that enter beyond the most causes.
     """
+    covariance, with_response, variance, n, price, most = moments
     p, size = inside.size, gains.size
     factor, inverse, between, slopes = np.empty((p, p)), np.zeros((p, p)), np.empty((p, size)), np.empty(p)
     for i in range(p):

@@ -201,16 +201,6 @@ def _read(column: Column) -> Reading:
     return reading
 
 
-def read_exact(column: Column) -> Reading:
-    """Read a number whose values are exact."""
-    return _read_number(column, lambda values: (values, values))
-
-
-def read_rounded(column: Column) -> Reading:
-    """Read a number recorded on a grid."""
-    return _read_number(column, _wide_cells)._replace(exact=False)
-
-
 def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floats]]) -> Reading:
     """Read a number under a transform, given the cells that its values stand for. Point masses keep their value."""
     values, masses = column.values, np.zeros(column.values.size, dtype=np.int64)
@@ -278,8 +268,8 @@ def _standardised(transform: Transform, values: Floats, weights: Floats | None) 
 
 
 READERS: dict[str, Callable[[Column], Reading]] = {
-    "continuous": read_exact,
-    "gridded": read_rounded,
+    "continuous": lambda column: _read_number(column, lambda values: (values, values)),  # its own cell
+    "gridded": lambda column: _read_number(column, _wide_cells)._replace(exact=False),
     "ordinal": read_levels,
     "binary": read_levels,
     "categorical": read_labels,

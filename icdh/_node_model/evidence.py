@@ -276,10 +276,10 @@ def _fits_of_updated_precisions(
     factor, minimised = np.zeros((theta.size, theta.size)), response.minimiser(x, hidden_units)
     fits: list[NodeFit] = []
 
-    def minimise(until: int, patience: int = 2) -> tuple[float, float, int, bool]:
+    def minimise(freeze: int, patience: int = 2) -> tuple[float, float, int, bool]:
         penalty = layers.penalties(precisions) / weight
         objective, log_determinant, steps, converged = minimised(
-            theta, penalty, until, start.max_steps, start.tol / weight, patience, factor
+            theta, penalty, freeze, (start.max_steps, start.tol / weight, patience), factor
         )
         factor[:] *= math.sqrt(weight)
         return weight * objective, log_determinant + free * math.log(weight), steps, converged
@@ -357,7 +357,7 @@ def odds_without_parents(x: Floats, response: Response, fit: NodeFit) -> tuple[F
     layers = Layers.of(response, p, m)
     theta, factor = fit.theta.copy(), np.zeros((fit.theta.size, fit.theta.size))
     penalty = layers.penalties(fit.precision)
-    _, log_determinant, *_ = response.minimiser(x, m)(theta, penalty, theta.size, 0, 1.0, 1, factor)
+    _, log_determinant, *_ = response.minimiser(x, m)(theta, penalty, theta.size, (0, 1.0, 1), factor)
     if np.isnan(log_determinant):
         return np.full(p, np.inf), np.zeros(p)
     free = layers.free

@@ -109,10 +109,8 @@ class GaussianResponse(Numbers, Response):
 
     def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
         """Return what minimises F over theta, in place; its other arguments and its result are those of `node_fit`."""
-        weights = NONE if self.weights is None else self.weights
-        return lambda theta, penalty, *options: node_fit(
-            x, self.centre, self.spread, weights, theta, penalty, hidden_units, *options
-        )
+        table = x, self.centre, self.spread, NONE if self.weights is None else self.weights
+        return lambda theta, penalty, *options: node_fit(table, theta, penalty, hidden_units, *options)
 
     def standardised_scores(self, x: Floats, theta: Floats, hidden_units: int) -> tuple[Floats, Floats]:
         """Return hidden units and standardised derivatives by mean and log-variance, as of `Response`."""

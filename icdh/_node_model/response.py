@@ -22,7 +22,7 @@ from icdh._utils.jit import FIRST_DAMPING, LARGEST_DAMPING, ROWS, next_damping, 
 from icdh._utils.weighted import of_rows, sum_of
 
 SomeNumbers = TypeVar("SomeNumbers", bound="Numbers")  # typing.Self of Python 3.11
-Minimiser: TypeAlias = Callable[[Floats, Floats, int, int, float, int, Floats], tuple[float, float, int, bool]]
+Minimiser: TypeAlias = Callable[[Floats, Floats, int, tuple[int, float, int], Floats], tuple[float, float, int, bool]]
 Coded = TypeVar("Coded", bound="CodedResponse")  # typing.Self of Python 3.11
 
 ENOUGH = 128  # ranks of the observations of a Fisher matrix, for every weight, that give steps a direction
@@ -150,7 +150,7 @@ class Response(ABC):
     def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
         """Return what minimises F over theta, in place, given parents x, (p, n); see `_descent_kernels.node_fit`.
 
-        Its arguments are theta, penalty, freeze, max_steps, tol, patience and factor.
+        Its arguments are theta, penalty, freeze, until (max_steps, tol and patience) and factor.
         """
 
     @abstractmethod
@@ -328,7 +328,7 @@ class FittedByScoring(Response):
     def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
         """Return what minimises F; its argument ``freeze`` is ignored."""
         objective = self.objective(x, hidden_units)
-        return lambda theta, penalty, freeze, *options: minimise(objective, theta, penalty, *options)
+        return lambda theta, penalty, freeze, until, factor: minimise(objective, theta, penalty, *until, factor)
 
     def standardised_scores(self, x: Floats, theta: Floats, hidden_units: int) -> tuple[Floats, Floats]:
         """Return hidden units and standardised derivatives, as of `Response`."""

@@ -252,7 +252,7 @@ class FamilyScore:
 
     def _best_known(self, node: int, neighbours: Iterable[tuple[tuple[int, ...], int]]) -> tuple[NodeFit, int] | None:
         """Return the best known fit of a node among parents that are each given with a variable, and that variable."""
-        fits = ((self.known_fit((node, parents)), variable) for parents, variable in neighbours)
+        fits = ((self.memory.fits.get(self._key((node, parents))), variable) for parents, variable in neighbours)
         known = [(fit, variable) for fit, variable in fits if fit is not None and fit.succeeded]
         return min(known, key=lambda pair: pair[0].evidence, default=None)
 
@@ -265,10 +265,6 @@ class FamilyScore:
         """Return a fit of a family that was scored with twice the units, which is not kept."""
         self.clock.check()
         return self.models.fit_twice_the_units(family, self.fit_of(family))
-
-    def known_fit(self, family: Family) -> NodeFit | None:
-        """Return the fit of a family; None if it has none."""
-        return self.memory.fits.get(self._key(family))
 
     def fit_of(self, family: Family) -> NodeFit:
         """Return the fit of a family that was scored."""

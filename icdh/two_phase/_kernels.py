@@ -72,13 +72,16 @@ def _pull(s: Floats, low: float, w2: Floats, root: Floats, error: Floats, start:
 
 @kernel()
 def projected_least_squares(
-    features: Floats, child: int, inputs: Integers, root: Floats, w: Floats, low: float, ridge: float, bias: bool
+    table: tuple[Floats, int, Integers, Floats], w: Floats, low: float, ridge: float, bias: bool
 ) -> tuple[float, Floats, Floats, Floats, Floats]:
     """Minimise over W2 half the squared standardised residuals of a child plus ridge, given W1.
+
+    The table is the features, the child, its inputs, and ``root``.
 
     Returns the minimum; its derivative by the weights ``w`` of the ``inputs``, which is that at fixed W2, as W2 is
     optimal; W2 (outputs,), ``s`` and the standardised residuals (M,). The minimum is NaN where W2 is undetermined.
     """
+    features, child, inputs, root = table
     outputs, observations = w.shape[1] + bias, root.size
     w2, dw = np.zeros(outputs), np.zeros(w.shape)
     s, residual = np.empty((outputs, observations)), np.empty(observations)
@@ -149,15 +152,14 @@ def mean_hessian(
     units: Integers,
     root: Floats,
     low: float,
-    w2: Floats,
-    s: Floats,
-    residual: Floats,
+    minimum: tuple[Floats, Floats, Floats],
 ) -> tuple[Floats, Floats]:
     """Return the second derivatives of half the squared residuals of a node, and the diagonal of Gauss-Newton's.
 
-    They are by w2, then by the weight of each input ``inputs[at[k]]`` and unit ``units[k]``. ``s`` and ``residual``
-    are as `projected_least_squares` returns them.
+    They are by w2, then by the weight of each input ``inputs[at[k]]`` and unit ``units[k]``. The minimum is w2, ``s``
+    and the residuals, as `projected_least_squares` returns them.
     """
+    w2, s, residual = minimum
     outputs, size = w2.size, w2.size + units.size
     causes = inputs[at]
     jacobian, gram = np.zeros((padded(size), ROWS)), np.zeros((padded(size), padded(size)))

@@ -297,7 +297,7 @@ class FamilyObjective:
         from icdh.two_phase._kernels import projected_least_squares
 
         of_table, weights = (self.features, self.child, self.inputs, self.root), np.ascontiguousarray(w)
-        value, gradient, *rest = projected_least_squares(*of_table, weights, self.low, self.output_ridge, self.bias)
+        value, gradient, *rest = projected_least_squares(of_table, weights, self.low, self.output_ridge, self.bias)
         if np.isnan(value):
             gradient.fill(np.nan)
         ridge = self.ridge[:, np.newaxis] * w

@@ -218,7 +218,7 @@ def quadratic_model(objective: FamilyObjective, w: Floats, evaluation: Evaluatio
     moving = np.flatnonzero((w != 0.0) | (np.abs(evaluation.gradient) > lasso) | (lasso == 0.0))
     rows, units = np.divmod(moving, w.shape[1])
     of_table = objective.features, objective.inputs, rows, units, objective.root, objective.low
-    hessian, diagonal = mean_hessian(*of_table, evaluation.w2, evaluation.s, evaluation.residual)
+    hessian, diagonal = mean_hessian(*of_table, (evaluation.w2, evaluation.s, evaluation.residual))
     outputs, size = evaluation.w2.size, diagonal.size
     model = QuadraticModel(moving, hessian, *np.zeros((4, size)))
     at, slope, penalty = w.ravel()[moving], evaluation.gradient.ravel()[moving], objective.lasso[rows]

@@ -73,7 +73,7 @@ def test_the_likelihood_of_a_cell_is_the_mean_over_it():
     penalty, factor = np.zeros(theta.size), np.empty((theta.size,) * 2)
 
     def objective(target):
-        return target.minimiser(x, 5)(theta.copy(), penalty, 0, 0, 0.0, 1, factor)[0]
+        return target.minimiser(x, 5)(theta.copy(), penalty, 0, (0, 0.0, 1), factor)[0]
 
     shares = (np.arange(200) + 0.5) / 200
     mean = np.mean([objective(GaussianResponse.exact(low + share * (high - low), None)) for share in shares])

@@ -43,7 +43,7 @@ def started(n=2000):
 
 def fitted(x, y, spread, theta, penalty, freeze=None, max_steps=500, tol=1e-7, patience=2, node_fit=node_fit):
     factor, freeze = np.zeros((theta.size, theta.size)), theta.size if freeze is None else freeze
-    return factor, *node_fit(x, y, spread, NONE, theta, penalty, UNITS, freeze, max_steps, tol, patience, factor)
+    return factor, *node_fit((x, y, spread, NONE), theta, penalty, UNITS, freeze, (max_steps, tol, patience), factor)
 
 
 def steps_of(kernel, theta, *arguments, damping=1.0, gradient=None, fisher=None):

@@ -93,7 +93,7 @@ def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(kind,
     assert_close(gradient, complex_step_gradient(slow, theta))
     assert_close(fisher, node_fisher(x, theta, penalty, UNITS))
     outputs = forward(theta, features, UNITS)
-    node_gradient(features, y, spread, NONE, theta, penalty, *outputs, np.empty((2, n)), cheap)
+    node_gradient((features, y, spread, NONE), theta, penalty, outputs, np.empty((2, n)), cheap)
     assert_close(cheap, gradient)
 
 

@@ -129,7 +129,7 @@ def test_steps_whose_direction_some_observations_give_end_at_the_minimum_of_all(
     for enough in (np.inf, 16):
         monkeypatch.setattr(_response, "ENOUGH", enough)
         factor = np.zeros((theta.size, theta.size))
-        fit = response.minimiser(x, UNITS)(weights, np.ones(theta.size), theta.size, 300, 1e-6, 2, factor)
+        fit = response.minimiser(x, UNITS)(weights, np.ones(theta.size), theta.size, (300, 1e-6, 2), factor)
         ends.append([*fit[:2], np.log(np.diag(factor)[: own.free]).sum()])
         weights = weights + 0.02 * rng.normal(size=theta.size)
     assert_allclose(ends[1], ends[0], rtol=0.0, atol=0.01)
