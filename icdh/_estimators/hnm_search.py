@@ -239,13 +239,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             learn(found, Clock(0.0))
 
     def _learn_graph(
-        self,
-        table: Table,
-        scaling: Scaling,
-        design: Design,
-        rules: EdgeRules,
-        found: "LearnedGraph",
-        clock: Clock,
+        self, table: Table, scaling: Scaling, design: Design, rules: EdgeRules, found: "LearnedGraph", clock: Clock
     ) -> None:
         """Learn the model of the graph that a search found."""
         from icdh._estimators.graph_search import edge_penalty_of

@@ -231,9 +231,7 @@ class Terms(NamedTuple):
 def weighted_terms(terms: Terms, surprise: Floats, weights: Floats) -> Terms:
     """Return terms of which each row counts as often as its weight says, given -log P of every row, shape (n,)."""
     return Terms(
-        float(weights @ surprise),
-        weights * terms.pull,
-        lambda columns: weights[columns] * terms.curvature(columns),
+        float(weights @ surprise), weights * terms.pull, lambda columns: weights[columns] * terms.curvature(columns)
     )
 
 

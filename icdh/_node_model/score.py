@@ -151,11 +151,7 @@ class FamilyScore:
     """
 
     def __init__(
-        self,
-        families: Families,
-        settings: ScoreSettings,
-        clock: Clock | None = None,
-        like: "FamilyScore | None" = None,
+        self, families: Families, settings: ScoreSettings, clock: Clock | None = None, like: "FamilyScore | None" = None
     ):
         self.families, self.settings, self.clock, self.memory = families, settings, clock or Clock(), Memory()
         self.models, self.linear_gains = FamilyModels(families), LinearGains(families)

@@ -124,11 +124,7 @@ def direction_losses(
 
 
 def _turned_graphs(
-    climber: Climber,
-    graph: Graph,
-    edges: Iterable[tuple[int, int]],
-    gains: Gains | None,
-    limits: tuple[float, float],
+    climber: Climber, graph: Graph, edges: Iterable[tuple[int, int]], gains: Gains | None, limits: tuple[float, float]
 ) -> Iterator[tuple[tuple[int, int], Graph, float]]:
     """Yield edges, the best graph found with that edge turned, and its loss.
 

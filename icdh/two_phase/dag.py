@@ -33,11 +33,7 @@ class ChildMinimum(NamedTuple):
 
 
 def minimise_on_dag(
-    network: NetworkObjective,
-    part: NetworkObjective,
-    w: Floats,
-    starts: Sequence[Start],
-    tolerance: float,
+    network: NetworkObjective, part: NetworkObjective, w: Floats, starts: Sequence[Start], tolerance: float
 ) -> tuple[NetworkObjective, Minimum]:
     """Minimise the objective of Phase II over DAGs; return that of the best DAG's inputs, and its minimum.
 
