@@ -27,7 +27,7 @@ from icdh._table.kinds import DECLARABLE
 from icdh._table.ties import spread_of, wide_heaps
 from icdh._table.transforms import Rescaled, Transform, fit_transform, is_heavy_tailed, normal_scores
 from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.cells import cells, places
+from icdh._utils.cells import cells
 from icdh._utils.weighted import deviation_of, mean_of, of_rows, sum_of
 
 DRAWS = 3
@@ -210,7 +210,7 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
     numbers = values if without_masses else values[rows]
     (low, high), samples = cells_of(numbers), [numbers]
     if low is not high:
-        drawn = [places(numbers, column.rng) for _ in range(DRAWS)]
+        drawn = column.rng.random((DRAWS, numbers.size))  # even places would have too large an entropy without causes
         wide_low, wide_high = wide_heaps(numbers, low, high)
         numbers = low + drawn[0] * (high - low)
         samples = [wide_low + place * (wide_high - wide_low) for place in drawn]

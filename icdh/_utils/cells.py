@@ -34,23 +34,6 @@ def edges_of_cells(values: Floats) -> Floats:
     return np.concatenate([[2 * values[0] - middles[0]], middles, [2 * values[-1] - middles[-1]]])
 
 
-def places(sample: Floats, rng: np.random.Generator) -> Floats:
-    """Return a position in (0, 1) for each value: equal values get evenly spaced positions in random order.
-
-    Parameters
-    ----------
-    sample : ndarray, shape (n,)
-        Values, some of them tied.
-    rng : Generator
-        Draws the order.
-    """
-    order = np.lexsort((rng.random(sample.size), sample))
-    _, first, counts = np.unique(sample[order], return_index=True, return_counts=True)
-    place = np.empty(sample.size)
-    place[order] = (np.arange(sample.size) - np.repeat(first, counts) + 0.5) / np.repeat(counts, counts)
-    return place
-
-
 def drawn_from_cells(low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
     """Return values drawn uniformly from cells.
 

@@ -1,7 +1,7 @@
 """The private names of what all rooms share that tests use, so that a move inside the package edits one file."""
 
 from icdh._utils import clock, jit, parallel
-from icdh._utils.cells import cells, drawn_from_cells, places
+from icdh._utils.cells import cells, drawn_from_cells
 from icdh._utils.checks import Choice, Flag, Number, constraints_of
 from icdh._utils.clock import Clock, OutOfTime, compiling
 from icdh._utils.density import gaussian_nll
