@@ -32,12 +32,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial.legendre import legvander
 
 from icdh._utils.arrays import Cells, Floats, Integers, Mask
 from icdh._utils.labels import listed
 from icdh.exceptions import option
 
 WINDOW, MOST_RELATED = 20, 4
+MOST_APART = 8  # rows between two windows, fewer than so many
 DEVIATIONS = 3.0  # of the correlation of independent rows, from which related rows are alike
 MOST_ROWS, MOST_SORTED = 4000, 50_000  # that are compared, and that are sorted by several columns
 MOST_TIES = 0.1  # probability that two rows share a value, up to which a column may name units
@@ -48,6 +50,10 @@ MOST_LABELS = 20  # values of a column that may name blocks
 MOST_COLUMNS = 200  # that are compared
 FLAT = 0.03**2 / 12.0  # variance of ranks that differ by three hundredths of the rows: less is no noise
 INDEPENDENT = 0.1  # of the spread of a column, that sums of others must leave
+BATCHES = 4, 8, 16, 32, 64  # rows in a row
+OVERLAP, FEWEST = 800.0 / 1848.0, 10.0  # independent ones of overlapping third differences; fewest of these
+BY_CHANCE = 0.0003  # probability that a sum of independent rows varies so much
+DEGREE = 5  # of a polynomial of a column
 SHORTEST_TREND = 8  # rows: fewer are in order by chance
 TRENDING = 0.8  # correlation of ranks with the number of the row, in tables of less than two windows
 
@@ -205,9 +211,18 @@ class Relation(NamedTuple):
 
     @classmethod
     def of_consecutive(cls, n_rows: int) -> "Relation":
-        """Relate rows that stand one after the other."""
-        rows = np.arange(n_rows // WINDOW * WINDOW)
-        return cls(rows, rows / n_rows, rows // MOST_RELATED)
+        """Relate rows that stand one after the other, in windows at uneven distances.
+
+        Even ones would each lie in one block of a table that is stored in blocks of as many rows, or of half as many.
+        """
+        windows = np.arange(n_rows // WINDOW)
+        starts = (
+            WINDOW * windows
+            + np.append(0, np.cumsum(np.random.default_rng(0).integers(MOST_APART, size=windows.size)))[:-1]
+        )
+        starts = starts[starts + WINDOW <= n_rows]
+        rows = (starts[:, np.newaxis] + np.arange(WINDOW)).ravel()
+        return cls(rows, rows / n_rows, np.arange(rows.size) // MOST_RELATED)
 
     @classmethod
     def of_equal(cls, values: Cells) -> "Relation":
@@ -300,9 +315,36 @@ def alike_in_units(ranks: Floats, column: Cells, least: float = LEAST_LINK) -> M
 
 
 def resembles_its_past(series: Floats, values: Floats) -> bool:
-    """Return whether a series, shape (M,), depends on its past, beyond blocks given by labels of a table, (N, M)."""
-    ranks = _ranks_beside(_labels(values), series[np.newaxis])
-    return bool(Relation.of_consecutive(series.size).alike(ranks)[0] > 0.0)
+    """Return whether a series, shape (M,), depends on its past, beyond what columns of a table, (N, M), explain.
+
+    Sums of so many consecutive ranks are independent, too, if rows are. Then the squares of their third differences are
+    1, 9, 9 and 1 times those of the ranks, in the mean; so it is in sorted tables, which change smoothly.
+    """
+    from scipy.special import chdtrc
+
+    if Relation.of_consecutive(series.size).alike(_ranks_beside(_labels(values), series[np.newaxis]))[0] > 0.0:
+        return True
+    rest = _ranks_beside(_functions_of(values), series[np.newaxis])[0]
+    for length in BATCHES if float(np.square(rest).mean()) > FLAT else ():
+        parts = rest[: rest.size // length * length].reshape(-1, length)
+        if len(parts) < 4 / OVERLAP:
+            break
+        expected = np.convolve(np.square(parts).sum(axis=1), [1.0, 9.0, 9.0, 1.0], "valid")
+        freedom = OVERLAP * expected.sum() ** 2 / np.square(expected).sum()  # Satterthwaite's
+        ratio = np.square(np.diff(parts.sum(axis=1), 3)).sum() / expected.sum()
+        if freedom >= FEWEST and chdtrc(freedom, freedom * ratio) < BY_CHANCE:
+            return True
+    return False
+
+
+def _functions_of(values: Floats) -> Floats:
+    """Return orthonormal functions of columns, shape (k, M): of labels, and polynomials of numbers at each of these."""
+    labels, most = _labels(values), values.shape[1] // 4
+    numbers = ranks_of(values[[np.unique(column).size > MOST_LABELS for column in values]])
+    powers = [own for column in numbers for own in legvander(2.0 * column - 1.0, DEGREE).T[1:]]
+    everywhere = [label * power for power in powers for label in labels]
+    functions = everywhere if len(labels) + len(everywhere) <= most else powers[: max(most - len(labels), 0)]
+    return np.linalg.qr(np.array([*labels, *functions]).T)[0].T
 
 
 def _centred(x: Floats) -> Floats:

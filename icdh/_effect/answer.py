@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import TypeAlias
 
@@ -18,8 +19,9 @@ from icdh._model.effects import Contrast, contrasts_of, outcome_values, outcomes
 from icdh._model.structural import StructuralModel, model_of
 from icdh._rows import repeats, resembles_its_past
 from icdh._table.categories import Label
-from icdh._table.frames import column_labels, without_column
+from icdh._table.frames import column_labels, with_columns, without_column
 from icdh._table.kinds import KINDS
+from icdh._table.missing_codes import Declared
 from icdh._table.rows import Groups, checked_weights, with_relations, without_groups
 from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_content
 from icdh._table.ties import FEW_VALUES
@@ -51,6 +53,7 @@ def effect(
     sequence: bool = False,
     sample_weight: str | int | Sequence[float] | Floats | None = None,
     kinds: ByColumn[str] | None = None,
+    missing_values: Declared = None,
     model: object = None,
     knowledge: Knowledge | Mapping[str, object] | None = None,
     random_state: RandomState = 0,
@@ -95,6 +98,8 @@ def effect(
     kinds : mapping, optional
         Kinds of columns, as of `icdh.HNMSearch`; what ``model`` holds as labels are labels. Grades are numbers unless
         they are declared categorical.
+    missing_values : collection or mapping of names to collections, optional
+        Codes of gaps, as of `icdh.HNMSearch`; leave out rows with gaps.
     model : HNMSearch, ICDH or StructuralModel, optional
         Whose graph is used; by default an `icdh.HNMSearch` is fitted to X where a graph is needed. "posterior" needs
         a fitted `icdh.HNMSearch`.
@@ -151,9 +156,14 @@ def effect(
     X, ways, labels_of_units, shares = _without_units(X, variables, groups, within, sample_weight)
     for fixed in () if isinstance(adjust, str) else labels_of_units.keys() & map(str, adjust):
         raise ValueError(f"{option('within')} holds {fixed!r} fixed already; leave it out of {option('adjust')}")
+    if (columns := column_labels(X)) is not None:
+        roles = "cause", "effect", *["adjust"] * (len(variables) - 2)
+        variables = [columns[variable_index(key, columns, role)] for key, role in zip(variables, roles, strict=True)]
+        cause, effect, adjust = *variables[:2], adjust if isinstance(adjust, str) else variables[2:]
     labels, graph = next(iter(ways), None), model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
-    table = table_of(X, labels, sequence, kinds)
+    named = None if isinstance(adjust, str) or graph is not None else variables
+    table = table_of(X, labels, sequence, kinds, named, missing_values)
     if graph is not None and graph.names != table.names:
         raise ValueError(f"model has {listed(graph.names)}, {option('X')} has {listed(table.names)}; pass its table")
     pair = variable_index(cause, table.names, "cause"), variable_index(effect, table.names, "effect")
@@ -196,6 +206,9 @@ def effect(
         if not clusters and math.isfinite(answers[0].estimate):
             influence = results[0][1][np.argsort(question.order(covariates))]
             notes += _notes_on_rows(table, [*covariates, *pair], influence)
+        has_been_fitted = isinstance(adjust, str)  # whose warnings name them
+        if not has_been_fitted and missing_values is None and (text := table.codes_message([*covariates, *pair])):
+            notes.append(text)
     notes = [*answers[0].notes, *notes]
     if (fitted := model_of(model)) is not None and fitted.about.get("weights") and shares is None:
         is_count = fitted.about.get("weights") == "frequency"
@@ -206,10 +219,27 @@ def effect(
     return replace(answers[0], notes=tuple(notes), others=tuple(answers[1:]))
 
 
-def table_of(X: TableLike, labels: list[Hashable] | None, sequence: bool, kinds: ByColumn[str] | None) -> Table:
-    """Return the table, which knows which rows depend on one another: those with equal labels, or in sequence."""
+def table_of(
+    X: TableLike,
+    labels: list[Hashable] | None,
+    sequence: bool,
+    kinds: ByColumn[str] | None,
+    variables: Sequence[Hashable] | None = None,
+    missing_values: Declared = None,
+) -> Table:
+    """Return the table, which knows which rows depend on one another: those with equal labels, or in sequence.
+
+    Columns that cannot be read are left out if ``variables`` name others alone.
+    """
     declared = {column for column, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
-    table = Table.of(X, categorical=declared, min_rows=FEWEST_ROWS, gaps=True)
+    read = partial(Table.of, categorical=declared, min_rows=FEWEST_ROWS, gaps=True, missing_values=missing_values)
+    try:
+        table = read(X)
+    except (TypeError, ValueError):
+        columns = column_labels(X)
+        if variables is None or columns is None:
+            raise
+        table = read(with_columns(X, [*dict.fromkeys(variables)]))
     return with_relations(table.coded(kinds), labels, sequence)
 
 
@@ -394,7 +424,7 @@ class _Question:
         return answer, estimate.influence
 
     def _notes_on_computed(self, sample: Sample, names: Sequence[Hashable]) -> tuple[str, ...]:
-        computed = " or ".join(printable(names[k]) for k in sample.determining)
+        computed = " or ".join(printable(names[k]) for k in sample.determining(sample.effect))
         effect, cause = (printable(self.table.names[k]) for k in (self.effect, self.cause))
         note = f"99 % of {effect} follows from {computed} alone: if that is computed from it, or comes after {cause}, "
         return (f"{note}leave it out",) * bool(computed)
@@ -451,7 +481,7 @@ def _notes_on_rows(table: Table, columns: Sequence[int], influence: Floats) -> l
     if copies := repeats(values, table.values[~table.gaps.any(axis=1)]):
         return [copies.message(names, influence.size)]
     has_few = [table.n_distinct(k) <= FEW_VALUES for k in columns]  # rows of counts, cell by cell
-    if all(has_few) or not resembles_its_past(influence, values):
+    if all(has_few) or not resembles_its_past(influence, values[:-1]):
         return []
     remedy = f"say {option('sequence', True)}, or name persons by {option('groups')}"
     return [f"rows depend on those before them, so the interval is too narrow; {remedy}"]

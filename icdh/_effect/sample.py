@@ -106,12 +106,11 @@ class Sample:
         has_labels = [self.has_labels[k] for k in covariates]
         return Splines(self.covariates[covariates], has_labels, self.weights, self.within)
 
-    @property
-    def determining(self) -> list[int]:
-        """The covariates each of which alone leaves next to nothing of the effect."""
-        part = self.thinned()
-        effect = standardised(demeaned(part.effect, part.within, part.weights))
-        return [k for k in range(len(part.covariates)) if part.splines_of([k]).error(effect) < NEARLY_ALL]
+    def determining(self, column: Floats) -> list[int]:
+        """Return the covariates each of which alone leaves next to nothing of a column, shape (n,)."""
+        part = replace(self, effect=column).thinned()
+        column = standardised(demeaned(part.effect, part.within, part.weights))
+        return [k for k in range(len(part.covariates)) if part.splines_of([k]).error(column) < NEARLY_ALL]
 
     def notes(self, effective: float) -> tuple[str, ...]:
         """Return what to know of an answer to which rows, or groups, say as much as so many of equal weight."""
@@ -191,11 +190,14 @@ def strongest_covariate(
 ) -> Strength | None:
     """Return the covariate that would bias an estimate most if it were left out.
 
-    By the errors of regressions of the effect, the cause as well known, and of the cause, of at most 5000 rows.
+    By the errors of regressions of the effect, the cause as well known, and of the cause, of at most 5000 rows. With
+    each covariate those are left out that alone determine it, such as its square.
     """
     sample = replace(sample, cause=cause).thinned()
-    columns = (demeaned(column, sample.within, sample.weights) for column in (sample.effect, sample.cause))
-    effect, cause = map(standardised, columns)
+    effect, cause, *columns = (
+        standardised(demeaned(column, sample.within, sample.weights))
+        for column in (sample.effect, sample.cause, *sample.covariates)
+    )
 
     def errors(covariates: Sequence[int]) -> Floats:
         splines = sample.splines_of(covariates)
@@ -204,7 +206,11 @@ def strongest_covariate(
     every, strengths = list(range(len(names))), []
     whole = errors(every)
     for k, name in enumerate(names):
-        rest = np.maximum(errors(every[:k] + every[k + 1 :]), 1e-300)
+        others = every[:k] + every[k + 1 :]
+        if others and sample.splines_of(others).error(columns[k]) < NEARLY_ALL:
+            follows_from = sample.determining(sample.covariates[k])
+            others = [j for j in others if j not in follows_from]
+        rest = np.maximum(errors(others), 1e-300)
         r_y, r_d = np.maximum(1.0 - whole / rest, 0.0).tolist()
         strengths.append(Strength(name, r_y, r_d, multiple_of(r_y, r_d, estimate.value, estimate.scale)))
     return min(strengths, key=lambda strength: strength.multiple, default=None)

@@ -82,6 +82,11 @@ def as_array(X: Foreign) -> Cells:
     return filled
 
 
+def with_columns(X: Foreign, labels: Sequence[Hashable]) -> Foreign:
+    """Return a table of pandas, polars or pyarrow with these of its columns alone."""
+    return X[list(labels)] if library_of(X) == "pandas" else X.select(list(labels))
+
+
 def without_column(X: Foreign, label: Hashable, argument: str = "groups") -> tuple[Foreign, list[Hashable]]:
     """Return a table without one of its columns, and the cells of that column. The others keep their labels or numbers.
 

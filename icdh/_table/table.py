@@ -6,7 +6,7 @@ never transposed again; only results are turned back.
 """
 
 import math
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -313,9 +313,13 @@ class Table:
                 "an arrow there may be missing or point the wrong way; compare "
                 f"{option('kinds', dict.fromkeys(self.heaps, 'ordinal'))}"
             )
-        numbers = [n for n in range(self.n_variables) if n not in self.categories]
-        if codes and (text := codes_message([self.values[n] for n in numbers], [self.names[n] for n in numbers])):
+        if codes and (text := self.codes_message(range(self.n_variables))):
             yield text
+
+    def codes_message(self, columns: Iterable[int]) -> str | None:
+        """Return a text that names what may be codes of missing values in these columns; None if nothing may."""
+        numbers = [n for n in columns if n not in self.categories]
+        return codes_message([self.values[n] for n in numbers], [self.names[n] for n in numbers])
 
     def repeated_columns(self) -> Iterator[tuple[Hashable, Hashable]]:
         """Yield the name of every column that repeats one before it, and the name of that one."""

@@ -303,8 +303,11 @@ def _changes(gaps: Mask, weights: Floats | None, command: Command) -> list[str]:
 
 
 def _remedy(command: Command, options: Mapping[str, object]) -> str:
-    """Return the command that reads the table, "" if no options do."""
+    """Return the command that reads the table, "" if no options do, or if it would leave out what is asked for."""
     given, words = list(command.words), []
+    drop = options.get("drop")
+    if named := [column for column in (drop if isinstance(drop, list) else []) if column in command.columns]:
+        return f"; to compare rows within each of them, pass --within {named[0]}" * ("within" in command.options())
     for name, value in options.items():
         several = value if isinstance(value, list) else []
         if name == "gaps":

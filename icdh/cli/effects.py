@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from icdh._model.structural import StructuralModel
 from icdh._table.rows import Groups
 from icdh._utils.checks import LEVEL
-from icdh._utils.labels import aligned, printable, short, variable_index
+from icdh._utils.labels import aligned, listed, printable, short, variable_index
 from icdh.cli import _options as options
 from icdh.cli._input import Input, cell_of, is_model, loaded, read_input
 from icdh.cli._learning import knowledge_of, learned
@@ -29,11 +29,27 @@ ABOUT_PAIRS = (
 )
 
 
+def _compares_rows(command: "Effects") -> bool:
+    return command.cause is not None and not command.values and not is_model(command.data)
+
+
 def _check(command: "Effects") -> None:
     if (command.cause is None) != (command.effect is None):
         raise ValueError("name a cause and an effect by --cause and --effect, or neither for all pairs")
     if command.cause is None and (command.values or command.plot or command.report):
         raise ValueError("--values, --plot and --report are about one pair; name its --cause and --effect")
+    given = {
+        "--adjust": command.adjust,
+        "--within": command.within,
+        "--contrast": command.contrast,
+        "--target": command.target != "all",
+    }
+    of_rows = [flag for flag, value in given.items() if value]
+    if of_rows and not _compares_rows(command):
+        raise ValueError(
+            f"the graph's curves have no {listed(of_rows)}, which are about rows; name the table, --cause and --effect, "
+            "without --values"
+        )
     if command.frequency and command.cause is not None and not command.values:
         raise ValueError(
             "--frequency is for the list of all pairs; for an answer about one repeat every row as often as it counts, "
@@ -123,6 +139,7 @@ def _answer(command: "Effects") -> "Effect":
             sequence=rows.sequence,
             sample_weight=rows.weights.get("sample_weight"),
             kinds=declared,
+            missing_values=None if rows.missing_values is None else {**rows.missing_values},
             level=command.level,
             model=model,
             knowledge=knowledge_of(command),
@@ -218,7 +235,7 @@ class Effects(Question, Output, options.Learning):
 
         _check(self)
         record: object
-        if self.cause is not None and not self.values and not is_model(self.data):
+        if _compares_rows(self):
             answer, _ = with_warnings(partial(_answer, self), lambda answer: () if self.json else answer.notes)
             if self.plot:
                 save_figure(self.plot, answer.plot())

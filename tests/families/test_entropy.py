@@ -122,3 +122,9 @@ def test_quantiles_of_a_free_density_are_finite_short_of_one():
         density = Free(Student(3.0, 0.7), shares)
         assert np.isfinite(density.quantile(np.array([1e-15, 0.5, 1.0 - 5e-16]))).all()
         assert np.isfinite(density.deviation)
+
+
+@pytest.mark.parametrize("draw", ["normal", "exponential", "uniform"])
+def test_equal_weights_are_none(draw):
+    sample = getattr(np.random.default_rng(0), draw)(size=500)
+    assert negentropy(sample, np.full(500, 3.0)) == pytest.approx(negentropy(sample, None), abs=1e-9)

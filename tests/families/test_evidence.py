@@ -203,6 +203,22 @@ def test_the_precisions_are_updated_by_mackays_rule_and_their_hyperprior_is_paid
     assert fit.evidence == pytest.approx(value + 0.5 * np.linalg.slogdet(fisher)[1] + paid, abs=1e-6)
 
 
+def test_weights_held_at_zero_cost_nothing():
+    """The evidence is that of the weights that are free: those of the spread are held here, but for its intercept."""
+    x, y = heteroscedastic(seed=2)
+    response = GaussianResponse.exact(y, None)
+    free = evidence.Layers.of(response, x.shape[1], UNITS)
+    kept = np.arange(free.of_weights.size) < free.of_weights.size - UNITS
+    layers = free._replace(of_weights=np.where(kept, free.of_weights, free.number + 1))
+    start = evidence.Start(None, np.full(3, 2.0), tol=1e-6, precision_updates=0, layers=layers)
+    fit = evidence.fit_node(np.ascontiguousarray(x.T), response, UNITS, start, prior_precision=3.0, weight=1.0)
+    value, _, fisher = system(x, y, fit.theta, penalties([2.0] * 3))
+    log_determinant = np.linalg.slogdet(fisher[np.ix_(kept, kept)])[1]
+    of_priors = evidence.Layers(free.of_weights[kept], free.number, kept.sum()).cost(np.full(3, 2.0), 3.0)
+    np.testing.assert_allclose(fit.theta[~kept], 0.0, atol=1e-6)
+    assert fit.evidence == pytest.approx(value + 0.5 * log_determinant + of_priors, abs=1e-3)
+
+
 def test_of_all_precisions_the_best_evidence_is_kept(monkeypatch):
     """Here the first update helps and further ones may go too far: what is returned is the best of them."""
     honest, seen = evidence._fits_of_updated_precisions, []

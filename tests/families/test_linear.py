@@ -118,6 +118,21 @@ def test_gains_of_further_and_of_fewer_causes_are_the_differences_of_scores(mask
     assert gains[5] == -np.inf
 
 
+def test_gains_of_numbers_after_a_label_are_theirs_and_a_label_has_none():
+    """A label of three categories takes three network inputs: numbers after it have other places there."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, N))
+    values = standardised(*x, x[0] - 0.5 * x[1] + rng.normal(size=N))
+    of_label = columns_of(
+        [rng.integers(3, size=N), *values], ["categorical", *["continuous"] * 3], n_categories=[3, 0, 0, 0]
+    )
+    gains = LinearGains(scores_of_columns(of_label).families)
+    alone = LinearGains(family_evidence(values).families)
+    for parents in ((), (0,), (0, 1)):
+        expected = [-np.inf, *alone(2, parents)]
+        np.testing.assert_allclose(gains(3, tuple(k + 1 for k in parents)), expected, atol=1e-6)
+
+
 def test_below_the_floor_of_the_variance_gains_are_still_the_differences_of_scores():
     """A further cause explains what is left of a determined effect; the floor stays, the squares fall."""
     x, z, e = np.random.default_rng(0).normal(size=(3, N))

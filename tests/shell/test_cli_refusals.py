@@ -59,6 +59,8 @@ REFUSED = [
     ("predict model.icdh data.csv --do a=1 --what std", "leave it out"),
     ("effects model.icdh --cause a", "or neither"),
     ("effects model.icdh --values 1", "name its --cause"),
+    ("effects data.csv --cause a --effect b --values 1 --adjust c", "have no --adjust, which are about rows"),
+    ("effects model.icdh --cause a --effect b --contrast 0,1 --within c", "have no --within, --contrast"),
     ("direction data.csv --seed -1", "--seed: must be at least 0"),
     ("fit data.csv --method icdh --posterior", "--posterior needs the evidence that --method search weighs"),
     # Files.
