@@ -2,7 +2,7 @@
 
 With many hidden units most steps of Fisher scoring lower F by next to nothing: the Fisher matrix is not the curvature
 near the minimum, and computing it is expensive. A gradient costs a tenth of the matrix or less. So once a step lowers
-F by less than `SLOW`, limited-memory BFGS takes over, with the damped matrix before that step as its first matrix.
+F by less than `SLOW`, limited-memory BFGS takes over, with the damped matrix of the last step as its first matrix.
 
 Until the last iteration the Fisher matrix uses a subset of the observations: only step directions depend on it.
 """
@@ -30,7 +30,6 @@ from icdh._utils.jit import (
 )
 
 SLOW = 10.0  # nats
-FEW = 25  # weights
 ENOUGH = 64  # observations of the subset for every weight: with fewer, fits end in worse minima
 MEMORY = 30  # steps of a descent, all of which are remembered
 SHORTEST = 0.1  # length of a step, relative to one that was too long
@@ -102,18 +101,16 @@ def _of_every(apart, table):
 
 @kernel()
 def _damped_factor(fisher, damping, free, factor):
-    """Fill the Cholesky factor of the damped Fisher matrix over the free weights; return its log determinant or NaN."""
+    """Fill the Cholesky factor of the damped Fisher matrix over the free weights; return whether there is one."""
     for i in range(free):
         for j in range(i, free):
             factor[i, j] = fisher[i, j]
         factor[i, i] += damping
-    return cholesky_in_place(factor, free)
+    return not math.isnan(cholesky_in_place(factor, free))
 
 
 @kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
-def scoring_steps(
-    table, some, apart, theta, penalty, units, freeze, max_steps, until, damping, value, gradient, fisher
-):
+def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, until, damping, gradient, fisher):
     """Take steps of Fisher scoring with Levenberg-Marquardt damping.
 
     Parameters
@@ -132,16 +129,13 @@ def scoring_steps(
         tol and patience, as of `node_fit`, and by how much less a single step must lower F to be the last.
     damping : float
         The first damping.
-    value : float
-        F at theta, whose gradient and Fisher matrix are given; NaN if they are not.
     gradient, fisher : ndarray, shapes (size,), (size, size)
         Are filled with gradient and Fisher matrix at the end (NaN if F is not finite).
 
     Returns
     -------
     tuple
-        F, the steps taken, whether the last of them lowered F by less than ``tol``, the last damping, and whether the
-        Fisher matrix is that at the end, and not that before a step after which quasi-Newton steps follow.
+        F, the steps taken, whether the last of them lowered F by less than ``tol``, and the last damping.
     """
     (x, y, _, _), (some_x, some_y, _, _), (tol, patience, slow) = table, some, until
     n, size = y.size, theta.size
@@ -150,41 +144,34 @@ def scoring_steps(
     if apart > 1:
         units_there, means, variances = np.empty((units, some_y.size)), np.empty(some_y.size), np.empty(some_y.size)
     damped, step, trial, share = np.empty((size, size)), np.zeros(size), theta.copy(), penalty / apart
-    objective, predicted, growth = value, np.inf, 2.0
-    steps, small, ended, is_current = 0, 0, False, True
-    is_given = not math.isnan(value)
-    if not is_given:
-        objective, steps = np.inf, -1
-        for i in range(size):
-            fisher[i, i] = math.nan  # should there be no system at all
+    for i in range(size):
+        fisher[i, i] = math.nan  # should there be no system at all
+    objective, predicted, growth = np.inf, np.inf, 2.0
+    steps, small = -1, 0
     while True:
-        if not is_given:
-            # One call of each large kernel: a second one would be compiled again.
-            node_forward(x, trial, hidden, mean, variance)
-            value = _value(table, trial, penalty, mean, variance, steps < 0)
-            steps += 1
-            fall = objective - value
-            if steps > 0:
-                small = _small_steps(small, fall, predicted, tol)
-                damping, growth = _next_damping(damping, growth, fall / predicted)
-            is_slow = steps > 0 and 0.0 < fall < slow
-            ended = small >= patience or is_slow
-            if fall > 0.0:
-                _copy(trial, theta)
-                objective, is_current = value, apart > 1 or small >= patience or steps >= max_steps or not is_slow
-                if is_current:
-                    if apart > 1:
-                        node_forward(some_x, theta, units_there, means, variances)
-                    node_system(some, theta, share, (units_there, means, variances), gradient, fisher)
-                    for i in range(size if apart > 1 else 0):
-                        for j in range(i, size):
-                            fisher[i, j] *= apart
-                if apart > 1 or not is_current:
-                    node_gradient(table, theta, penalty, (hidden, mean, variance), pull, gradient)
-        is_given = False
+        # One call of each large kernel: a second one would be compiled again.
+        node_forward(x, trial, hidden, mean, variance)
+        value = _value(table, trial, penalty, mean, variance, steps < 0)
+        steps += 1
+        fall = objective - value
+        if fall > 0.0:
+            _copy(trial, theta)
+            objective = value
+            if apart > 1:
+                node_forward(some_x, theta, units_there, means, variances)
+            node_system(some, theta, share, (units_there, means, variances), gradient, fisher)
+            if apart > 1:
+                for i in range(size):
+                    for j in range(i, size):
+                        fisher[i, j] *= apart
+                node_gradient(table, theta, penalty, (hidden, mean, variance), pull, gradient)
+        if steps > 0:
+            small = _small_steps(small, fall, predicted, tol)
+            damping, growth = _next_damping(damping, growth, fall / predicted)
+        ended = small >= patience or (steps > 0 and 0.0 < fall < slow)
         if steps >= max_steps or ended or damping > LARGEST_DAMPING or not objective < np.inf:
             break
-        if math.isnan(_damped_factor(fisher, damping, freeze, damped)):
+        if not _damped_factor(fisher, damping, freeze, damped):
             break
         for i in range(freeze):
             step[i] = -gradient[i]
@@ -193,7 +180,7 @@ def scoring_steps(
         for i in range(freeze):
             trial[i] = theta[i] + step[i]
             predicted += 0.5 * step[i] * (damping * step[i] - gradient[i])
-    return objective, steps, small >= patience, damping, is_current
+    return objective, steps, small >= patience, damping
 
 
 @kernel(fastmath=REASSOCIATE)
@@ -238,7 +225,7 @@ def _fill_direction(factor, gradient, free, remembered, pairs, direction):
 
 
 @kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
-def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, objective, gradient, fisher):
+def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, gradient, fisher):
     """Take up to `MEMORY` steps of limited-memory BFGS from the damped Fisher matrix.
 
     Parameters
@@ -251,12 +238,10 @@ def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, obj
         max_steps, tol and patience, as of `node_fit`.
     damping : float
         What is added to the diagonal of the Fisher matrix.
-    objective : float
-        F at theta.
     gradient : ndarray, shape (size,)
         The gradient at theta, updated in place.
     fisher : ndarray, shape (size, size)
-        The Fisher matrix at theta, or near it.
+        The Fisher matrix at theta.
 
     Returns
     -------
@@ -268,42 +253,46 @@ def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, obj
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
     factor, direction, trial, before = np.empty((size, size)), np.zeros(size), theta.copy(), np.empty(size)
     moves, changes, curvature = np.empty((MEMORY, size)), np.empty((MEMORY, size)), np.empty(MEMORY)
-    if math.isnan(_damped_factor(fisher, damping, freeze, factor)):
+    if not _damped_factor(fisher, damping, freeze, factor):
         return -1, False
-    steps, small, pairs, length = 0, 0, 0, 1.0
+    objective, slope, length = np.inf, 0.0, 1.0
+    steps, small, pairs, trials = -1, 0, 0, 0
     while True:
-        _fill_direction(factor, gradient, freeze, (moves, changes, curvature), pairs, direction)
-        # At most twice the length of the step before: along valleys full steps are often too long.
-        slope, length, trials = _dot(gradient, direction, freeze), min(1.0, 2.0 * max(length, SHORTEST)), 0
-        while True:
-            for i in range(freeze):
-                trial[i] = theta[i] + length * direction[i]
-            node_forward(x, trial, hidden, mean, variance)
-            value = _value(table, trial, penalty, mean, variance, steps < 0)
-            fall, trials = objective - value, trials + 1
-            # Armijo: a step must achieve this share of the linear prediction, at one of four lengths.
-            if fall >= -1e-4 * length * slope or trials == 4:
-                break
+        # One call of each large kernel: a second one would be compiled again.
+        node_forward(x, trial, hidden, mean, variance)
+        value = _value(table, trial, penalty, mean, variance, steps < 0)
+        fall, trials = objective - value, trials + 1
+        # Armijo: a step must achieve this share of the linear prediction, at one of four lengths.
+        if not fall >= -1e-4 * length * slope and trials < 4:
             shorter = -0.5 * length * slope / (-fall - length * slope) if value < np.inf else SHORTEST
             length *= min(max(shorter, SHORTEST), 0.5)
+            for i in range(freeze):
+                trial[i] = theta[i] + length * direction[i]
+            continue
         if not fall > 0.0:
             return (steps if steps > 0 else -1), -0.5 * slope < tol
         _copy(trial, theta)
         _copy(gradient, before)
         objective, steps = value, steps + 1
-        node_gradient(table, theta, penalty, (hidden, mean, variance), pull, gradient)
-        small = small + 1 if fall < tol else 0
-        for i in range(freeze):
-            moves[pairs, i], changes[pairs, i] = length * direction[i], gradient[i] - before[i]
-        curvature[pairs] = _dot(moves[pairs], changes[pairs], freeze)
-        if curvature[pairs] > -1e-3 * length * slope:  # a step of less curvature is not remembered
-            pairs += 1
+        if steps > 0:
+            node_gradient(table, theta, penalty, (hidden, mean, variance), pull, gradient)
+            small = small + 1 if fall < tol else 0
+            for i in range(freeze):
+                moves[pairs, i], changes[pairs, i] = length * direction[i], gradient[i] - before[i]
+            curvature[pairs] = _dot(moves[pairs], changes[pairs], freeze)
+            if curvature[pairs] > -1e-3 * length * slope:  # a step of less curvature is not remembered
+                pairs += 1
         if steps >= max_steps or small >= patience or pairs == MEMORY:
             return steps, small >= patience
+        _fill_direction(factor, gradient, freeze, (moves, changes, curvature), pairs, direction)
+        # At most twice the length of the step before: along valleys full steps are often too long.
+        slope, length, trials = _dot(gradient, direction, freeze), min(1.0, 2.0 * max(length, SHORTEST)), 0
+        for i in range(freeze):
+            trial[i] = theta[i] + length * direction[i]
 
 
 @kernel(fastmath=CONTRACT)
-def node_fit(table, theta, penalty, hidden_units, freeze, until, value, gradient, fisher, factor):
+def node_fit(table, theta, penalty, hidden_units, freeze, until, factor):
     """Minimise F over theta, in place.
 
     Parameters
@@ -319,12 +308,8 @@ def node_fit(table, theta, penalty, hidden_units, freeze, until, value, gradient
     freeze : int
         Weights from this index on stay as they are.
     until : tuple
-        The most steps; with zero, the results are those at theta. Tolerance and patience: stop when so many steps in a
-        row lower F by less than so many nats.
-    value : float
-        F at theta, if its gradient and Fisher matrix there are given; else NaN.
-    gradient, fisher : ndarray, shapes (size,), (size, size)
-        Gradient and (on and above the diagonal) Fisher matrix, which are filled with those at the end.
+        max_steps, the most steps; with zero, the results are those at theta. And tol and patience: stop when
+        ``patience`` steps in a row lower F by less than ``tol`` nats.
     factor : ndarray, shape (size, size)
         Is filled with the Cholesky factor R of the Fisher matrix at the end.
 
@@ -332,38 +317,38 @@ def node_fit(table, theta, penalty, hidden_units, freeze, until, value, gradient
     -------
     tuple
         F, the log determinant of the Fisher matrix (NaN if there is none), the steps taken, and whether the last of
-        them lowered F by less than the tolerance.
+        them lowered F by less than ``tol``.
     """
     (_, y, _, weights), (max_steps, tol, patience) = table, until
-    n, size = y.size, theta.size
+    n, size, gradient = y.size, theta.size, np.empty(theta.size)
     apart = max(n // (ENOUGH * size), 1) if max_steps > 0 else 1
     some = _of_every(apart, table)
+    # For few weights the Fisher matrix is cheap: scoring alone, which does not accumulate rounding errors.
+    of_scoring = tol, patience, SLOW if size > 30 else 0.0
     damping, growth = FIRST_DAMPING * (weights.sum() if weights.size else n), 2.0
     most, steps, done, last = max_steps, 0, False, max_steps == 0
-    # For few weights the Fisher matrix is cheap: scoring alone, which does not accumulate rounding errors.
-    ends = tol, patience, SLOW if size > FEW else 0.0
     while True:
         # One call of each large kernel: a second one would be compiled again.
-        value, taken, ended, damping_there, is_current = scoring_steps(
-            table, some, apart, theta, penalty, hidden_units, freeze, most, ends, damping, value, gradient, fisher
+        objective, taken, ended, damping_there = scoring_steps(
+            table, some, apart, theta, penalty, hidden_units, freeze, most, of_scoring, damping, gradient, factor
         )
         if last:
             break
         if most > 0:
             steps, done, damping = taken, ended, damping_there
         taken = -1
-        while taken < 0 and not done and steps < max_steps and damping < LARGEST_DAMPING and value < np.inf:
-            left = max_steps - steps, tol, patience
+        while taken < 0 and not done and steps < max_steps and damping < LARGEST_DAMPING and objective < np.inf:
+            ends = max_steps - steps, tol, patience
             taken, done = quasi_newton_steps(
-                table, theta, penalty, hidden_units, freeze, left, damping, value, gradient, fisher
+                table, theta, penalty, hidden_units, freeze, ends, damping, gradient, factor
             )
             if taken < 0:
                 damping, growth = damping * growth, 2.0 * growth
-        if taken < 0 and apart == 1 and is_current:
-            break  # the Fisher matrix is that of these weights and all observations
+        if taken < 0 and apart == 1:
+            break  # the factor is that of these weights and all observations
         if taken > 0:
             steps, damping, growth = steps + taken, max(damping / 3.0, SMALLEST_DAMPING), 2.0
-        value, most, last = math.nan, 0, taken < 0 or done or steps >= max_steps
+        most, last = 0, taken < 0 or done or steps >= max_steps
         if last:
             apart, some = 1, table
-    return value, _damped_factor(fisher, 0.0, size, factor), steps, done
+    return objective, cholesky_in_place(factor, size), steps, done

@@ -108,8 +108,9 @@ class GaussianResponse(Numbers, Response):
         return density_terms(self.centre, self.spread, weights, outputs, pull, squares), pull, squares
 
     def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
-        """Return what minimises F over theta, in place; see `Response`."""
-        return _Descent((x, self.centre, self.spread, NONE if self.weights is None else self.weights), hidden_units)
+        """Return what minimises F over theta, in place; its other arguments and its result are those of `node_fit`."""
+        table = x, self.centre, self.spread, NONE if self.weights is None else self.weights
+        return lambda theta, penalty, *options: node_fit(table, theta, penalty, hidden_units, *options)
 
     def standardised_scores(self, x: Floats, theta: Floats, hidden_units: int) -> tuple[Floats, Floats]:
         """Return hidden units and standardised derivatives by mean and log-variance, as of `Response`."""
@@ -130,37 +131,6 @@ class GaussianResponse(Numbers, Response):
         theta[b3] = math.log(variance - VARIANCE_FLOOR)
         objective = 0.5 * float(times(weights, squares).sum() / variance + n * math.log(variance))
         return theta, objective, math.log(n / variance) + math.log(n / 2)
-
-
-class _Descent:
-    """Minimises F of a table under one prior after another, each from the derivatives where the last descent ended.
-
-    Parameters
-    ----------
-    table, hidden_units
-        See `node_fit`.
-    """
-
-    def __init__(self, table: tuple[Floats, Floats, Floats, Floats], hidden_units: int):
-        self.table, self.hidden_units = table, hidden_units
-        self.theta = self.penalty = self.gradient = np.empty(0)
-        self.fisher, self.value = np.empty((0, 0)), math.nan
-
-    def __call__(
-        self, theta: Floats, penalty: Floats, freeze: int, until: tuple[int, float, int], factor: Floats
-    ) -> tuple[float, float, int, bool]:
-        """Minimise F over theta, in place; see `Response.minimiser`."""
-        if np.array_equal(theta, self.theta):
-            change = penalty - self.penalty
-            self.value += 0.5 * float(change @ np.square(theta))
-            self.gradient += change * theta
-            self.fisher.ravel()[:: theta.size + 1] += change
-        else:
-            self.gradient, self.fisher, self.value = np.empty(theta.size), np.empty_like(factor), math.nan
-        system = self.value, self.gradient, self.fisher, factor
-        self.value, *others = node_fit(self.table, theta, penalty, self.hidden_units, freeze, until, *system)
-        self.theta, self.penalty = theta.copy(), penalty
-        return self.value, *others
 
 
 class LinearFit(NamedTuple):
