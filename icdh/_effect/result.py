@@ -10,6 +10,8 @@ from icdh._utils.arrays import Floats, Foreign
 from icdh._utils.labels import aligned, listed, printable
 from icdh._utils.result import Result, shell
 
+LEAST_P = 1e-16  # a smaller probability is no number to act on
+
 
 class Interval(NamedTuple):
     """A number and its interval; NaN where there is none.
@@ -26,8 +28,15 @@ class Interval(NamedTuple):
 
     def __str__(self) -> str:
         """Return estimate and interval, rounded as `rounded` does."""
-        ends = f" [{self.rounded(self.lower)}, {self.rounded(self.upper)}]" if math.isfinite(self.lower) else ""
+        ends = ""
+        if math.isfinite(self.lower):
+            ends = f" [{self._end(self.lower)}, {self._end(self.upper)}]"
         return f"{self.rounded(self.estimate)}{ends}"
+
+    def _end(self, value: float) -> str:
+        """Return an end of the interval, rounded, but never to zero: on which side of it the end is matters."""
+        text = self.rounded(value)
+        return text if value == 0.0 or float(text.replace(",", "")) else f"{value:.1g}"
 
     def rounded(self, value: float) -> str:
         """Return a value with the digits that the interval supports."""
@@ -210,10 +219,13 @@ class Effect(Result):
         if self.probability_of_effect is not None:
             table["probability of an effect"] = f"{self.probability_of_effect:.2f}"
         if curve is not None and has_answer and not math.isnan(curve.p_value):
-            table["test of a straight line"] = f"p = {curve.p_value:.2g}"
+            p = curve.p_value
+            table["test of a straight line"] = f"p = {p:.2g}" if p > LEAST_P else f"p < {LEAST_P:g}"
         if counts:
             table["effective rows"] = ", ".join(counts)
-        table |= {f"{each.outcome} {each.change}".strip(): str(each.interval) for each in self.others}
+        for each in self.others:
+            answer = "no answer" if math.isnan(each.estimate) else str(each.interval)
+            table[f"{each.outcome} {each.change}".strip()] = answer
         lines = [f"{pair}, {self.n_rows:,} rows, adjusted for {adjusted}", self.estimand, *aligned(list(table.items()))]
         if math.isfinite(self.robustness_value):
             line = f"hidden cause: one that explains {self.robustness_value:.1%} of what is left of both brings the "

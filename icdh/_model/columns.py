@@ -189,8 +189,9 @@ class ModelColumns:
                 raise ValueError(f"{argument} is {value:g}, but column {name} holds {known} alone{others}")
         elif self.observed_range is not None:
             low, high = self.observed_range[:, column]
-            if np.min(values) < 2.0 * low - high or np.max(values) > 2.0 * high - low:
-                farthest = np.min(values) if np.min(values) < 2.0 * low - high else np.max(values)
+            least = 2.0 * low - high if low < 0.0 else max(2.0 * low - high, 0.0)  # amounts are not negative
+            if np.min(values) < least or np.max(values) > 2.0 * high - low:
+                farthest = np.min(values) if np.min(values) < least else np.max(values)
                 warn(
                     f"{argument} is {farthest:g}, far from the rows of column {name}, {low:g} to {high:g}: what "
                     "follows is extrapolation",

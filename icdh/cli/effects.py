@@ -47,8 +47,8 @@ def _check(command: "Effects") -> None:
     of_rows = [flag for flag, value in given.items() if value]
     if of_rows and not _compares_rows(command):
         raise ValueError(
-            f"the graph's curves have no {listed(of_rows)}, which are about rows; name the table, --cause and --effect, "
-            "without --values"
+            f"the graph's curves have no {listed(of_rows)}, which are about rows; name the table, --cause and "
+            "--effect, without --values"
         )
     if command.frequency and command.cause is not None and not command.values:
         raise ValueError(

@@ -943,6 +943,8 @@ def test_it_is_shown_and_written(answer):
     ((2.0,), "2"),
     ((-7.0, -7.0, -7.0), "-7 [-7, -7]"),
     ((3e-20, 1e-20, 5e-20), "3e-20 [1e-20, 5e-20]"),
+    ((-6.6, -13.2, -0.023), "-6.6 [-13.2, -0.02]"),
+    ((-6.6, -13.2, 0.0), "-6.6 [-13.2, 0.0]"),
 )
 def test_numbers_have_the_digits_that_their_interval_supports(numbers, text):
     assert str(Interval(*numbers)) == text

@@ -376,6 +376,13 @@ def test_numbers_far_from_all_rows_are_said_to_be(graded, tmp_path):
         model.sample(5, random_state=0, do={"x2": Shift(1.0)})
 
 
+def test_an_amount_that_is_set_below_zero_is_said_to_be_far():
+    model = HNMSearch(n_restarts=1).fit(np.random.default_rng(0).gamma(2.0, size=(200, 2)) - [0.0, 1.0])
+    with pytest.warns(DataWarning, match="'x0'.* is -0.5, far from the rows"):
+        model.sample(5, random_state=0, do={"x0": -0.5})
+    model.sample(5, random_state=0, do={"x1": -1.5})  # a warning would be an error
+
+
 def test_whole_numbers_that_are_shifted_by_one_stay_whole():
     rng = np.random.default_rng(0)
     price = np.round(np.exp(rng.normal(11.0, 0.4, size=300)), -1)
