@@ -53,7 +53,7 @@ INDEPENDENT = 0.1  # of the spread of a column, that sums of others must leave
 BATCHES = 4, 8, 16, 32, 64  # rows in a row
 OVERLAP, FEWEST = 800.0 / 1848.0, 10.0  # independent ones of overlapping third differences; fewest of these
 BY_CHANCE = 0.0003  # probability that a sum of independent rows varies so much
-DEGREE = 5  # of a polynomial of a column
+DEGREE, MOST_FUNCTIONS = 5, 100  # of a polynomial of a column; of all columns together
 SHORTEST_TREND = 8  # rows: fewer are in order by chance
 TRENDING = 0.8  # correlation of ranks with the number of the row, in tables of less than two windows
 
@@ -215,11 +215,8 @@ class Relation(NamedTuple):
 
         Even ones would each lie in one block of a table that is stored in blocks of as many rows, or of half as many.
         """
-        windows = np.arange(n_rows // WINDOW)
-        starts = (
-            WINDOW * windows
-            + np.append(0, np.cumsum(np.random.default_rng(0).integers(MOST_APART, size=windows.size)))[:-1]
-        )
+        gaps = np.random.default_rng(0).integers(MOST_APART, size=n_rows // WINDOW)
+        starts = WINDOW * np.arange(gaps.size) + np.cumsum(gaps) - gaps
         starts = starts[starts + WINDOW <= n_rows]
         rows = (starts[:, np.newaxis] + np.arange(WINDOW)).ravel()
         return cls(rows, rows / n_rows, np.arange(rows.size) // MOST_RELATED)
@@ -322,9 +319,11 @@ def resembles_its_past(series: Floats, values: Floats) -> bool:
     """
     from scipy.special import chdtrc
 
-    if Relation.of_consecutive(series.size).alike(_ranks_beside(_labels(values), series[np.newaxis]))[0] > 0.0:
+    series, values = series[:MOST_SORTED], values[:, :MOST_SORTED]
+    labels = _labels(values)
+    if Relation.of_consecutive(series.size).alike(_ranks_beside(labels, series[np.newaxis]))[0] > 0.0:
         return True
-    rest = _ranks_beside(_functions_of(values), series[np.newaxis])[0]
+    rest = _ranks_beside(_with_polynomials(labels, values), series[np.newaxis])[0]
     for length in BATCHES if float(np.square(rest).mean()) > FLAT else ():
         parts = rest[: rest.size // length * length].reshape(-1, length)
         if len(parts) < 4 / OVERLAP:
@@ -337,14 +336,14 @@ def resembles_its_past(series: Floats, values: Floats) -> bool:
     return False
 
 
-def _functions_of(values: Floats) -> Floats:
-    """Return orthonormal functions of columns, shape (k, M): of labels, and polynomials of numbers at each of these."""
-    labels, most = _labels(values), values.shape[1] // 4
+def _with_polynomials(labels: Floats, values: Floats) -> Floats:
+    """Return orthonormal functions, shape (k, M): those of labels, and polynomials of numbers, at each label if few."""
+    most = min(values.shape[1] // 4, MOST_FUNCTIONS)
     numbers = ranks_of(values[[np.unique(column).size > MOST_LABELS for column in values]])
     powers = [own for column in numbers for own in legvander(2.0 * column - 1.0, DEGREE).T[1:]]
-    everywhere = [label * power for power in powers for label in labels]
-    functions = everywhere if len(labels) + len(everywhere) <= most else powers[: max(most - len(labels), 0)]
-    return np.linalg.qr(np.array([*labels, *functions]).T)[0].T
+    if len(labels) * (1 + len(powers)) <= most:
+        powers = [label * power for power in powers for label in labels]
+    return np.linalg.qr(np.array([*labels, *powers[: max(most - len(labels), 0)]]).T)[0].T
 
 
 def _centred(x: Floats) -> Floats:
