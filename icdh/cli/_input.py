@@ -14,6 +14,7 @@ import numpy as np
 from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel, load
 from icdh._table.experiments import Interventions, Shift
+from icdh._table.missing_codes import Declared
 from icdh._table.table import Table
 from icdh._utils.arrays import Floats, Mask, Observations
 from icdh._utils.labels import counted, printable, variable_index
@@ -184,7 +185,7 @@ class Input(NamedTuple):
     weights: Mapping[str, Any] = MappingProxyType({})
     units: Mapping[str, Any] = MappingProxyType({})
     truth: Floats | None = None
-    missing_values: Mapping[str | None, Sequence[str]] | None = None
+    missing_values: Declared = None
     changes: Sequence[str] = ()
 
     @property
@@ -263,9 +264,13 @@ def read_input(command: Command, model: StructuralModel | None = None, read: Seq
     interventions = _interventions(command, labels_of.get(command.condition_column))
     units = {column: labels_of[column] for column in command.within}
     codes = command.missing_values  # the estimator knows no numbers of columns that are not read
-    codes = codes and {name: codes[name] for name in (None, *table.names) if name in codes}
+    in_table: dict[Hashable, Sequence[str]] | None = None
+    if codes is not None:
+        in_table = {name: codes[name] for name in (None, *table.names) if name in codes}
     groups = labels_of.get(command.group_column)
-    return Input(table, interventions, groups, command.sequence, weights, units, missing_values=codes, changes=changes)
+    return Input(
+        table, interventions, groups, command.sequence, weights, units, missing_values=in_table, changes=changes
+    )
 
 
 def _weights(table: LabelledTable, command: Command) -> tuple[LabelledTable, dict[str, Any]]:

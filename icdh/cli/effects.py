@@ -139,7 +139,7 @@ def _answer(command: "Effects") -> "Effect":
             sequence=rows.sequence,
             sample_weight=rows.weights.get("sample_weight"),
             kinds=declared,
-            missing_values=None if rows.missing_values is None else {**rows.missing_values},
+            missing_values=rows.missing_values,
             level=command.level,
             model=model,
             knowledge=knowledge_of(command),
