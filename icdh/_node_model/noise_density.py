@@ -25,6 +25,7 @@ from icdh._utils.arrays import Floats, Integers
 from icdh._utils.density import LOG_SQRT_2PI
 
 HEAVIEST = 2.0  # degrees of freedom up to which Student's t has no variance
+FARTHEST = 1e9  # deviations; noise of a standardised residual is never so far
 LEAST_PLACE = 1e-16  # of a draw: quantiles at zero and one are infinite
 
 
@@ -172,7 +173,7 @@ class Student(Noise):
 
     def faults(self) -> Iterator[str]:
         """Yield what contradicts itself."""
-        if not (self.degrees > 0.0 and self.scale > 0.0):
+        if not (self.degrees > 0.0 and 0.0 < self.scale < FARTHEST):
             yield "Student's t has no degrees of freedom or no scale"
 
 
@@ -242,6 +243,8 @@ class Free(Noise):
         """Yield what contradicts itself."""
         if self.reference.name == "free" or not (self.shares.size and (self.shares > 0.0).all()):
             yield "a free density has no shares, or no reference"
+        if not abs(self.shift) < FARTHEST:
+            yield "a free density is moved too far"
         yield from self.reference.faults()
 
 

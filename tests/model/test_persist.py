@@ -200,6 +200,12 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
     return path
 
 
+def moved(conditional, shift):
+    """A conditional whose noise, a free density, is moved."""
+    law = conditional["law"]
+    return conditional | {"law": law | {"errors": law["errors"] | {"shift": shift}}}
+
+
 @cases(
     ("change", "message"),
     (lambda c: c | {"version": 1}, "version 1 of the format, not 4 to 6; use another icdh"),
@@ -217,6 +223,7 @@ def rewritten(path, source, change=lambda content: content, compression=zipfile.
     (lambda c: c | {"conditionals": [with_another_unit(own) for own in c["conditionals"]]}, "theta has shape"),
     (within("columns", lambda c, own: own | {"centre": own["centre"] | {"shape": [10**15]}}), r"centre has shape"),
     (lambda c: c | {"conditionals": [own | {"limits": c["adjacency"]} for own in c["conditionals"]]}, "limits are not"),
+    (lambda c: c | {"conditionals": [moved(own, 1e160) for own in c["conditionals"]]}, "density is moved too far"),
     (lambda c: c | {"adjacency": c["adjacency"] | {"array": "model.json"}}, "bytes, not 32"),
     (without("centre", "columns"), "the file is damaged"),
 )
