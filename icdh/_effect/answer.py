@@ -162,7 +162,7 @@ def effect(
         cause, effect, adjust = *variables[:2], adjust if isinstance(adjust, str) else variables[2:]
     labels, graph = next(iter(ways), None), model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
-    named = None if isinstance(adjust, str) or graph is not None else variables
+    named = None if isinstance(adjust, str) or graph is not None or columns is None else variables
     table = table_of(X, labels, sequence, kinds, named, missing_values)
     if graph is not None and graph.names != table.names:
         raise ValueError(f"model has {listed(graph.names)}, {option('X')} has {listed(table.names)}; pass its table")
@@ -229,15 +229,14 @@ def table_of(
 ) -> Table:
     """Return the table, which knows which rows depend on one another: those with equal labels, or in sequence.
 
-    Columns that cannot be read are left out if ``variables`` name others alone.
+    Columns that cannot be read are left out if ``variables``, labels of a table that has them, name others alone.
     """
     declared = {column for column, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
     read = partial(Table.of, categorical=declared, min_rows=FEWEST_ROWS, gaps=True, missing_values=missing_values)
     try:
         table = read(X)
     except (TypeError, ValueError):
-        columns = column_labels(X)
-        if variables is None or columns is None:
+        if variables is None:
             raise
         table = read(with_columns(X, [*dict.fromkeys(variables)]))
     return with_relations(table.coded(kinds), labels, sequence)
