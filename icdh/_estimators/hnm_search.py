@@ -102,8 +102,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         What is known of the graph: forbidden and required edges, tiers, roots, leaves. Required edges are in every
         graph, whatever their strength, even beyond ``max_parents``.
     min_strength : float, default 0.0
-        Edges of less strength, in nats over all observations, are not part of the graph; see ``edge_strength_``. A
-        variable that loses a cause so is fitted again to the others.
+        Edges of less strength, in nats, are not part of the graph; see ``edge_strength_``. A variable that loses a
+        cause so is fitted again to the others.
     max_edges : int, optional
         The most edges of the graph; the strongest stay.
     missing : {"error", "drop", "impute"}, default "error"
@@ -164,7 +164,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         The strength of every edge found, in nats: by how much the score of the effect rises without the cause. It
         includes the edges that ``min_strength`` and ``max_edges`` remove. Graphs of a table of more than 20,000 rows
         are compared on 10,000 of them, evenly spread. The strength of an edge is that in these rows. All rows may then
-        change the causes of variables without misfit; edges to these have the strength that all rows give.
+        change the causes of variables without misfit. Edges to these have the part of their strength in all rows that
+        falls to 10,000.
     edge_probability_ : ndarray, shape (N, N)
         The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps.
     imputations_ : list of HNMSearch

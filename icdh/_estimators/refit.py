@@ -35,8 +35,10 @@ def strengths(found: LearnedGraph) -> np.ndarray:
     scores, table, decided = _without_limit(found, found.graph), found.table, found.decided
     strength = np.zeros((len(table.order),) * 2)
     for node, parents in enumerate(found.graph):
-        by = found.whole if found.whole is not None and node in decided else scores
-        rise = by.rises((node, parents))
+        by, share = scores, 1.0
+        if found.whole is not None and node in decided:  # what falls to the rows of the subsample: one unit for all
+            by, share = found.whole, float(scores.families.share()[node])
+        rise = share * by.rises((node, parents))
         rise /= by.models.design_effects_of((node, parents), by.fit_of((node, parents)))
         strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
     return table.edges_in_users_order(strength)

@@ -9,7 +9,7 @@ from types import FrameType
 
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.export import weight_unit
-from icdh._utils.labels import counted, edge_lines, listed
+from icdh._utils.labels import counted, edge_lines
 from icdh.cli._input import Input
 from icdh.cli._messages import watched
 from icdh.cli._options import DEFAULTS, METHODS, KnowledgeOptions, Learned, Learning, option_named
@@ -116,9 +116,7 @@ def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> str:
             return ""
         size = n_rows / found.scores.models.largest_design_effect()
         return f"rows depend on one another: effective sample size down to {size:.0f} of {n_rows}"
-    decided = listed(repr(model.model_.names[k]) for k in found.table.order[sorted(found.decided)])
-    but = f", of edges to {decided} in those of all" if decided else ""
-    return f"strengths are in nats of {SIZES.subsample:,} of {n_rows:,} rows{but}"
+    return f"strengths are in nats of {SIZES.subsample:,} of {n_rows:,} rows"
 
 
 def _head(model: Learned, n_edges: int) -> str:

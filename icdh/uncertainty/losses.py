@@ -178,9 +178,9 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     Returns
     -------
     ndarray, shape (N, N)
-        [i, j] is the loss of the arrow i -> j, in nats, of a table of more than 20,000 rows in those of 10,000 of them,
-        but of all where these decided the causes of j; infinite if knowledge settles its direction. NaN if there is no
-        arrow, if the search ended early, or if time ran out.
+        [i, j] is the loss of the arrow i -> j, in nats, of a table of more than 20,000 rows in those of 10,000 of them;
+        infinite if knowledge settles its direction. NaN if there is no arrow, if the search ended early, or if time
+        ran out.
 
     Raises
     ------
@@ -226,7 +226,9 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
             if found.whole is not None and len(by_subsample) < len(edges):
                 climber = Climber(found.whole, rules, model.max_parents)
                 by_all = [edge for edge in edges if edge[1] in decided]
-                losses = chain(losses, direction_losses(climber, found.graph, by_all))
+                share = scores.families.share()  # one unit for all
+                turned = direction_losses(climber, found.graph, by_all)
+                losses = chain(losses, ((edge, nats * share[edge[1]]) for edge, nats in turned))
         for (i, j), nats in losses:
             loss[order[i], order[j]] = nats * factor(i, j)
     return loss
