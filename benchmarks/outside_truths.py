@@ -50,6 +50,8 @@ from harness import Results, cpu_limit
 from wide_tables import cpdag
 
 from icdh import HNMSearch, graphs, metrics, simulate
+from icdh.search.moves import DOUBTFUL
+from icdh.uncertainty import direction_loss
 from paper_reproduction.jobs import seed_of
 from paper_reproduction.judging import THRESHOLD
 from paper_reproduction.methods import estimate
@@ -502,6 +504,13 @@ def of_sequence(X, labels):
     return HNMSearch().fit(X, sequence=True).adjacency_matrix_
 
 
+def with_doubtful_directions(X, labels):
+    """Return the graph of HNMSearch, in which arrows whose direction its list marks as doubtful have none."""
+    model = HNMSearch(kinds=dict.fromkeys(labels, "categorical") or None).fit(X)
+    graph = model.adjacency_matrix_ != 0
+    return graph | (graph & (direction_loss(model) < DOUBTFUL)).T
+
+
 def of_reproduction(name, threshold=THRESHOLD):
     """Return a method of the paper's tables, by default at their threshold."""
     return lambda X, labels: np.abs(estimate(name, X, 0)) > threshold
@@ -540,6 +549,7 @@ METHODS: dict[str, Callable] = {
     "HNMSearch": hnm_search,
     "FLOP": flop,
     "HNMSearch, sequence": of_sequence,
+    "HNMSearch, doubtful": with_doubtful_directions,
     "CAM": of_reproduction("CAM"),
     "GES": of_reproduction("GES"),
     "BOSS": lambda X, labels: standard_networks.boss(X, None),
@@ -556,6 +566,7 @@ OF_CLONES = {"netsim", "collected"}
 LAPLACE = [f"{kind}, Laplace, {rows} rows" for kind in LINEAR for rows in (300, 1000)]
 OF_GROUPS = {  # methods for these alone
     "HNMSearch, sequence": ("NetSim", "IT monitoring"),
+    "HNMSearch, doubtful": ("NetSim", "IT monitoring", "CGNN, example", "causalAssembly, stations"),
     "DirectLiNGAM, all edges": LAPLACE,
     "hill climbing": MIXED,
 }
