@@ -165,7 +165,8 @@ class CanonicalTable(ColumnOrder):
     ) -> "Columns":
         """Return the columns as causes and responses.
 
-        Values that an intervention set are no point masses: their rows do not count for the column.
+        Values that an intervention set are no point masses: their rows do not count for the column, nor for its law
+        without parents.
 
         Parameters
         ----------
@@ -186,7 +187,8 @@ class CanonicalTable(ColumnOrder):
             rng, (zero, unit) = np.random.default_rng([random_state, k]), self.of_counts[k].tolist()
             how = self.n_categories[k], frequent, of_column, rng, (zero, unit), self.weights
             columns.append(Column(kind, values, *how))
-        return Columns.of(columns)
+        read = Columns.of(columns)
+        return read if self.rows is None else read.under_laws_of(self.rows)
 
     def as_rivals(self, columns: Sequence[int]) -> "CanonicalTable":
         """Return the table with some columns, given their positions, of the kind that rivals theirs."""
@@ -208,6 +210,11 @@ class CanonicalTable(ColumnOrder):
         keys = [*self.values, *([] if self.rows is None else self.rows.astype(float))]
         keys += [] if self.weights is None else [self.weights]
         return self.part(np.arange(len(self.order)), rows_by_content(keys))
+
+    def varying_part(self, columns: Integers, observations: Integers) -> "CanonicalTable":
+        """Return, of some of the columns, those that vary among some of the observations."""
+        varies = np.ptp(self.values[np.ix_(columns, observations)], axis=1) > 0.0
+        return self.part(columns[varies], observations)
 
     def part(self, columns: Integers, observations: Integers) -> "CanonicalTable":
         """Return some of the columns at some of the observations, given their positions."""

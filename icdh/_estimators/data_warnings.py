@@ -75,8 +75,11 @@ def sums_and_ratios(values: Floats, varying: Sequence[int]) -> Iterator[Computed
     """
     part = values[:, :: -(-values.shape[1] // MOST_ROWS)]
     seen: set[int] = set()
-    positive = [k for k in varying if part[k].min() > 0.0 and np.unique(part[k]).size > 10]
-    for columns, takes_logs in ((list(varying), False), (positive, True)):
+    among = [k for k in varying if np.ptp(part[k]) > 0.0]  # a rare value may be in none of these rows
+    positive = [
+        k for k in among if part[k].min() > 0.0 and np.ptp(np.log(part[k])) > 0.0 and np.unique(part[k]).size > 10
+    ]
+    for columns, takes_logs in ((among, False), (positive, True)):
         if not 2 <= len(columns) <= min(part.shape[1] // 2, MOST_COLUMNS):
             continue
         steps = {k: _step(part[k]) for k in columns}

@@ -232,7 +232,9 @@ class GraphSearch:
             return self.settings.column_transform
         rng = np.random.default_rng(0)  # the same part whatever the seed: it decides more than the initial weights
         rows = some(self.table.values.shape[1], SIZES.pilot_rows, rng)
-        part = self.table.part(some(len(self.table.values), SIZES.pilot_variables, rng), rows)
+        part = self.table.varying_part(some(len(self.table.values), SIZES.pilot_variables, rng), rows)
+        if not part.kinds:
+            return "none"
         settings = replace(self.settings, n_restarts=1)
         graph, evidences = None, {}
         self.clock.stage = "choosing a transform of the columns"
@@ -442,8 +444,11 @@ def are_counts(settings: SearchSettings, table: CanonicalTable, columns: list[in
     others = np.setdiff1d(np.arange(len(table.kinds)), columns)
     rng = np.random.default_rng(0)
     chosen = np.append(columns, others[some(others.size, max(SIZES.pilot_variables - len(columns), 0), rng)])
-    part = table.part(chosen, some(table.values.shape[1], SIZES.pilot_rows, rng))
-    rounded = part.as_rivals(range(len(columns)))
+    part = table.varying_part(chosen, some(table.values.shape[1], SIZES.pilot_rows, rng))
+    doubtful = np.flatnonzero(np.isin(part.order, table.order[columns])).tolist()
+    if not doubtful:
+        return True
+    rounded = part.as_rivals(doubtful)
     clock.stage = "reading counts"
     try:
         return _of_short_search(settings, part, seed, clock) > _of_short_search(settings, rounded, seed, clock)

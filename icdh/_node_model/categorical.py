@@ -30,12 +30,14 @@ from icdh._utils.arrays import Floats, Integers
 from icdh._utils.weighted import of_rows
 
 GUMBEL_DEVIATION = math.pi / math.sqrt(6.0)  # standard deviation of the standard Gumbel distribution
-HALF_A_COUNT = 0.5  # added to every category's count: a subset of the observations may lack one
+HALF_A_COUNT = 0.5  # added to the count of every category that counts
+TRACE = 1e-3  # the count of one that never does: causes would gain 4 nats for each that had half a count
 
 
 def log_shares(codes: Integers, n_categories: int, weights: Floats | None) -> Floats:
     """Return the logarithms of the shares of the categories 0 ... K - 1, shape (K,)."""
-    counts = np.bincount(codes, weights, minlength=n_categories) + HALF_A_COUNT
+    counts = np.bincount(codes, weights, minlength=n_categories).astype(np.float64)
+    counts = np.where(counts > 0.0, counts + HALF_A_COUNT, TRACE)
     logs: Floats = np.log(counts / counts.sum())
     return logs
 
@@ -170,7 +172,11 @@ class CategoricalResponse(CodedResponse):
 
     def __init__(self, codes: Integers, n_categories: int, weights: Floats | None):
         super().__init__(codes, weights)
-        self._law = LabelLaw(log_shares(codes, n_categories, weights))
+        self._n_categories = n_categories
+        self._set_law(weights)
+
+    def _set_law(self, weights: Floats | None) -> None:
+        self._law = LabelLaw(log_shares(self._codes, self._n_categories, weights))
 
     @property
     def law(self) -> LabelLaw:

@@ -166,6 +166,12 @@ class Columns(NamedTuple):
         node, parents = family
         return bool(self.exact[[node, *parents]].all())
 
+    def under_laws_of(self, rows: Mask) -> "Columns":
+        """Return the columns whose responses have the laws of the rows that count for each, shape (N, n)."""
+        return self._replace(
+            responses=[response.under_law_of(of) for response, of in zip(self.responses, rows, strict=True)]
+        )
+
     def transformed(self, values: Floats) -> Floats:
         """Return standardised values of the columns under their transforms, both of shape (N, M)."""
         pairs = zip(values, self.transforms, strict=True)

@@ -173,9 +173,13 @@ class CountResponse(FittedByScoring):
     ordered = True
 
     def __init__(self, counts: Floats, weights: Floats | None, zero: float = 0.0, unit: float = 1.0):
-        self.counts, self.weights, fit = counts, weights, fit_counts(counts, weights)
+        self.counts, self.weights, self._units = counts, weights, (zero, unit)
+        self._set_law(weights)
+
+    def _set_law(self, weights: Floats | None) -> None:
+        fit = fit_counts(self.counts, weights)
         log_odds = np.array([fit.log_odds] if fit.log_odds > -math.inf else [])
-        self._law = CountLaw(zero, unit, fit.log_mean, fit.log_dispersion, log_odds)
+        self._law = CountLaw(*self._units, fit.log_mean, fit.log_dispersion, log_odds)
 
     @property
     def law(self) -> CountLaw:

@@ -25,18 +25,20 @@ from scipy.special import log_expit
 
 from icdh._node_model._kernels import LOG_VARIANCE_LIMIT
 from icdh._node_model._outputs_kernels import LEAST_GAP, LOGISTIC_DEVIATION, ordinal_terms
+from icdh._node_model.categorical import TRACE
 from icdh._node_model.law import DiscreteLaw, Law
 from icdh._node_model.response import CodedResponse, Terms, weighted_terms
 from icdh._table.categories import MOST_LABELS
 from icdh._table.ties import nearest
 from icdh._utils.arrays import Floats, Integers
-from icdh._utils.weighted import sum_of
 
 
 def thresholds(levels: Integers, weights: Floats | None) -> Floats:
     """Return the K - 1 thresholds that give the levels 0 ... K - 1 their shares under the logistic distribution."""
-    shares = np.cumsum(np.bincount(levels, weights))[:-1] / sum_of(weights, levels.size)
-    return np.log(shares / (1.0 - shares)) / LOGISTIC_DEVIATION
+    counts = np.maximum(np.bincount(levels, weights), TRACE)
+    shares = np.cumsum(counts)[:-1] / counts.sum()
+    cuts: Floats = np.log(shares / (1.0 - shares)) / LOGISTIC_DEVIATION
+    return cuts
 
 
 @dataclass(frozen=True)
@@ -131,9 +133,12 @@ class OrdinalResponse(CodedResponse):
     ordered = True
 
     def __init__(self, values: Floats, weights: Floats | None):
-        levels, codes = np.unique(values, return_inverse=True)
+        self._levels, codes = np.unique(values, return_inverse=True)
         super().__init__(codes, weights)
-        self._law = LevelLaw(levels, thresholds(codes, weights))
+        self._set_law(weights)
+
+    def _set_law(self, weights: Floats | None) -> None:
+        self._law = LevelLaw(self._levels, thresholds(self._codes, weights))
 
     @property
     def law(self) -> LevelLaw:

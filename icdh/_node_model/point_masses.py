@@ -200,10 +200,13 @@ class PointMassResponse(FittedByScoring):
         self, masses: Integers, numbers: GaussianResponse, values: Floats, offset: float = 0.0, scale: float = 1.0
     ):
         self.masses, self.numbers, self.weights = masses, numbers, numbers.weights
-        counts = np.bincount(masses, self.weights, minlength=len(values) + 1) + HALF_A_COUNT
         self._density: Density | None = None
-        log_odds = np.log(counts[1:] / counts[0])
-        self._law = PointMassLaw(np.asarray(values, dtype=np.float64), log_odds, offset, scale)
+        self._values, self._place = np.asarray(values, dtype=np.float64), (offset, scale)
+        self._set_law(self.weights)
+
+    def _set_law(self, weights: Floats | None) -> None:
+        counts = np.bincount(self.masses, weights, minlength=self._values.size + 1) + HALF_A_COUNT
+        self._law = PointMassLaw(self._values, np.log(counts[1:] / counts[0]), *self._place)
 
     @property
     def law(self) -> PointMassLaw:

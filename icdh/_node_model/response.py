@@ -19,7 +19,7 @@ from icdh._node_model.law import Law
 from icdh._node_model.network import hidden_units_of
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.jit import FIRST_DAMPING, LARGEST_DAMPING, ROWS, next_damping, small_steps
-from icdh._utils.weighted import of_rows, sum_of
+from icdh._utils.weighted import of_rows, sum_of, times
 
 SomeNumbers = TypeVar("SomeNumbers", bound="Numbers")  # typing.Self of Python 3.11
 Minimiser: TypeAlias = Callable[[Floats, Floats, int, tuple[int, float, int], Floats], tuple[float, float, int, bool]]
@@ -140,6 +140,10 @@ class Response(ABC):
     @abstractmethod
     def take(self, rows: Mask | Integers) -> "Response":
         """Return the response at some observations."""
+
+    def under_law_of(self, rows: Mask) -> "Response":
+        """Return the response, its law without parents that of some observations: others do not tell it."""
+        return self
 
     @property
     @abstractmethod
@@ -303,7 +307,20 @@ class Objective:
 
 
 class FittedByScoring(Response):
-    """A response whose likelihood has `Terms`; all its weights are fitted at once."""
+    """A response whose likelihood has `Terms`; all its weights are fitted at once.
+
+    Its law has the distribution of the observations where all outputs' weights are zero.
+    """
+
+    @abstractmethod
+    def _set_law(self, weights: Floats | None) -> None:
+        """Set the law to that of the observations, each of which counts as often as its weight says."""
+
+    def under_law_of(self, rows: Mask) -> Response:
+        """Return the response, its law without parents that of some observations."""
+        other = copy(self)
+        other._set_law(times(self.weights, rows.astype(np.float64)))
+        return other
 
     @property
     @abstractmethod

@@ -216,3 +216,32 @@ def test_half_of_the_rows_are_searched_like_all():
     design = Design.of(mask, Table.of(X))
     assert not design.always_set.any()
     assert_array_equal(design.of_rows(np.flatnonzero(mask[:, 1])).always_set, [False, True])
+
+
+SET_FROM = {  # drawn where nobody sets it, and where it is set
+    "yes or no": (lambda rng, n: rng.random(n) < 0.2, lambda rng, n: rng.random(n) < 0.8),
+    "never yes": (lambda rng, n: np.zeros(n), lambda rng, n: np.ones(n)),
+    "grades": (lambda rng, n: np.zeros(n), lambda rng, n: rng.integers(1, 4, n)),
+    "counts": (lambda rng, n: rng.poisson(1.5, n), lambda rng, n: rng.poisson(6.0, n)),
+    "amounts": (
+        lambda rng, n: rng.exponential(size=n) * (rng.random(n) < 0.3),
+        lambda rng, n: rng.exponential(size=n) * (rng.random(n) < 0.9),
+    ),
+    "labels": (lambda rng, n: np.zeros(n), lambda rng, n: rng.integers(0, 4, n)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+@pytest.mark.parametrize("kind", SET_FROM)
+def test_rows_that_set_a_column_tell_nothing_of_its_shares(kind):
+    """Shares of all rows are not those that a column has without causes, and any column would explain the difference."""
+    rng, n = np.random.default_rng(1), 500
+    is_set, a = rng.random(n) < 0.5, rng.normal(size=n)
+    by_itself, by_us = (draw(rng, n).astype(float) for draw in SET_FROM[kind])
+    X = np.column_stack([a, np.tanh(a) + 0.3 * rng.normal(size=n), np.where(is_set, by_us, by_itself)])
+    kinds = {2: "categorical"} if kind == "labels" else None
+    conditions = np.where(is_set, "drug", "control").tolist()
+    model = HNMSearch(kinds=kinds).fit(X, interventions=Interventions(conditions, {"control": [], "drug": [2]}))
+    assert not model.adjacency_matrix_[:, 2].any()
+    drawn = np.asarray(model.sample(20_000, random_state=0))[:, 2].astype(float)
+    assert (drawn == 0.0).mean() == pytest.approx((X[~is_set, 2] == 0.0).mean(), abs=0.02)

@@ -130,3 +130,15 @@ def test_a_wide_table_asks_some_of_its_columns_and_keeps_what_is_known():
     model = HNMSearch(hidden_units=1, n_restarts=1, knowledge=known).fit(X)
     assert model.column_transform_ == "log"
     assert model.adjacency_matrix_[[0, 7], [42, 8]].all()
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_value_that_two_rows_have_decides_no_transform_and_no_counts(seed):
+    """Columns that do not vary in the rows that choose have no evidence there; numpy is silent, too."""
+    rng, n = np.random.default_rng(seed), 1000
+    X = rng.normal(size=(n, 3)) @ np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.8], [0.0, 0.0, 0.6]])
+    rare, visits = np.zeros(n), rng.poisson(np.exp(1.5 + 0.5 * X[:, 0]))
+    rare[rng.choice(n, 2, replace=False)] = 1.0
+    assert HNMSearch().fit(np.column_stack([np.exp(1.3 * X), rare])).column_transform_ == "log"
+    assert HNMSearch().fit(np.column_stack([X, visits, rare])).kinds_[3] == "count"
