@@ -19,8 +19,10 @@ from icdh._node_model.gaussian import GaussianLaw, LinearFit, fit_linear
 from icdh._node_model.law import Law
 from icdh._node_model.network import FamilyPredictor, NodeNetwork, network_outputs, node_outputs, with_twice_the_units
 from icdh._node_model.noise import cost_of, fit_noise, noise_gain
+from icdh._node_model.response import Numbers
 from icdh._utils.arrays import Floats
 from icdh._utils.parallel import single_blas_thread
+from icdh._utils.weighted import mean_of
 
 TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in proportion
 MOST_ESTIMATED = 50_000  # observations that gains of further parents are estimated from
@@ -156,19 +158,25 @@ class FamilyModels:
         return _resolves(self.residuals(family, fit)[1])
 
     def _noise(self, node: int, residuals: Sequence[Floats], noise: str) -> tuple[float, str]:
-        """Return the gain of a noise distribution and its name, by as many rows as there are independent ones."""
+        """Return the gain of a noise distribution and its name, by as many rows as there are independent ones.
+
+        The gain is over a Gaussian of the same residuals. Where heaps are wider than the cells that the evidence of the
+        family is about, what they add to the variance of residuals is no gain.
+        """
         if noise == "gaussian":
             return 0.0, noise
+        density = self.families.with_density((node, ()))[1]
+        numbers, widened = density.numbers, variance_by_heaps(density.numbers, residuals)
         if self.design_effects is None:
-            weights = self.families.weights
-            if weights is not None:
-                weights = self.families.with_density((node, ()))[1].numbers.weights
-            return noise_gain(residuals, noise, weights)
-        apart = self.design_effects.apart(node)
-        apart = apart[self.families.with_density((node, ()))[1].mask(apart.size)]
-        apart = apart if np.count_nonzero(apart) >= FEWEST_APART else np.ones(apart.size, dtype=bool)
-        gain, name = noise_gain([sample[apart] for sample in residuals], noise, None)
-        return gain / float(apart.mean()), name
+            gain, name = noise_gain(residuals, noise, numbers.weights)
+        else:
+            apart = self.design_effects.apart(node)
+            apart = apart[density.mask(apart.size)]
+            apart = apart if np.count_nonzero(apart) >= FEWEST_APART else np.ones(apart.size, dtype=bool)
+            gain, name = noise_gain([sample[apart] for sample in residuals], noise, None)
+            gain /= float(apart.mean())
+        gain -= 0.5 * numbers.n_counted * math.log(widened)
+        return (0.0, "gaussian") if noise == "auto" and gain < 0.0 else (gain, name)
 
     def _noise_gain(self, family: Family, residuals: Sequence[Floats], noise: str) -> float:
         """Return the gain of the noise distribution, or that of one for each group of equal ordinal causes, if larger.
@@ -299,3 +307,28 @@ def gain_estimates_of(task: tuple[FamilyModels, Sequence[tuple[Family, NodeFit]]
 def _resolves(deviation: Floats) -> bool:
     """Return whether nearly all variances are above the floor of the variance, given standard deviations."""
     return not np.mean(deviation**2 < RESOLVED_VARIANCE) > LEAST_UNRESOLVED
+
+
+def variance_by_heaps(numbers: Numbers, residuals: Sequence[Floats]) -> float:
+    """Return how many times larger the variance of residuals is by heaps that are wider than their cells; at least one.
+
+    Parameters
+    ----------
+    numbers : Numbers
+        Of which the residuals are, each of its samples less one mean, over one deviation.
+    residuals : sequence of ndarray, each of shape (n,)
+        The standardised residuals.
+    """
+    if len(residuals) < 2:
+        return 1.0
+    (first, second, *_), reach = numbers.samples, np.sqrt(3.0 * numbers.spread) * (1.0 + 1e-6)
+    outside = np.abs(first - numbers.centre) > reach
+    outside &= first != second
+    if not outside.any():
+        return 1.0
+    within = np.clip(first, numbers.centre - reach, numbers.centre + reach)[outside]
+    per_unit = (residuals[0] - residuals[1])[outside] / (first - second)[outside]
+    narrow = residuals[0].copy()
+    narrow[outside] += per_unit * (within - first[outside])
+    variances = [float(mean_of(np.square(e), numbers.weights)) for e in (residuals[0], narrow)]
+    return max(variances[0] / variances[1], 1.0) if variances[1] > 0.0 else 1.0

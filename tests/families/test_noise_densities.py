@@ -5,7 +5,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from support.families import NOISE_DENSITIES, Free, Gaussian, Student, cost_of, fit_noise, noise_gain
+from support.families import (
+    NOISE_DENSITIES,
+    Families,
+    FamilyModels,
+    Free,
+    Gaussian,
+    GaussianResponse,
+    Student,
+    cost_of,
+    fit_noise,
+    noise_gain,
+    variance_by_heaps,
+)
 
 KINDS = {
     "gaussian": stats.norm(),
@@ -108,3 +120,22 @@ def test_places_next_to_zero_and_one_have_finite_quantiles(degrees):
     ends = Student(degrees, 1.0).quantile(np.array([0.0, 1e-300, 1.0]))
     assert np.isfinite(ends).all()
     assert ends[0] <= ends[1] < 0.0 < ends[2]
+
+
+def test_what_wide_heaps_add_to_the_variance_of_residuals_is_no_gain_of_other_noise():
+    """Evidence is about narrow cells: where a fit nearly knows a heap, its places half-way to the next are far out."""
+    rng, n = np.random.default_rng(0), 600
+    mean, deviation = rng.normal(size=n), np.where(rng.random(n) < 0.2, 0.01, 0.5)
+    centre, reach = mean + deviation * rng.normal(size=n), np.full(n, 0.005)
+    wide = np.where(deviation < 0.1, 0.4, reach)
+    samples = [centre + wide * rng.uniform(-1.0, 1.0, n) for _ in range(3)]
+    response = GaussianResponse.over_cells(centre - reach, centre + reach, samples, None)
+    residuals = [(sample - mean) / deviation for sample in samples]
+    within = (np.clip(samples[0], centre - reach, centre + reach) - mean) / deviation
+    assert variance_by_heaps(response, residuals) == pytest.approx(np.mean(residuals[0] ** 2) / np.mean(within**2))
+    assert variance_by_heaps(GaussianResponse.exact(centre, None), residuals[:1]) == 1.0
+    assert noise_gain(residuals, "auto", None)[0] > 500.0
+    arguments = np.ones((1, 1), dtype=int), np.full((1, 1), 2.0), 1.0, 0, None, None
+    models = FamilyModels(Families(centre[np.newaxis], [response], *arguments))
+    scores = {noise: models.score_of_residuals((0, ()), 0.0, residuals, noise) for noise in ("auto", "gaussian")}
+    assert scores["auto"] == scores["gaussian"] == 0.0
