@@ -1,9 +1,11 @@
 """How often arrows without a mark are wrong, and how many marks the tables need.
 
-    python benchmarks/turned_edges.py results.json [--kinds ...] [--seeds FIRST END]
+    python benchmarks/turned_edges.py results.json [--kinds ...] [--seeds FIRST END] [--folder FOLDER]
 
 Tables of eight variables, ten edges on average, and 1000 rows. An arrow is marked if less than six nats are lost when
-it points the other way (`icdh.uncertainty.direction_loss`). Every row of the JSON file is a table; what is there is
+it points the other way (`icdh.uncertainty.direction_loss`), or less than ten without it. "public" are the tables of the
+lists fourth and record of `real_tables.py`, in FOLDER; its seeds are their places. There arrows between two levels
+count as joined, and those to the earlier level as wrong. Every row of the JSON file is a table; what is there is
 not computed again. The printed columns count arrows between variables that a true edge joins:
 
 - joined, wrong: all of them, and those against the true direction;
@@ -18,11 +20,14 @@ share of that of the fit.
 import argparse
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 from harness import Results
+from real_tables import LEVELS, read
 
 from icdh import HNMSearch, simulate
+from icdh.diagnostics.result import WEAK
 from icdh.exceptions import DataWarning
 from icdh.graphs import causal_order
 from icdh.search.directions import reversible_edges
@@ -37,12 +42,25 @@ SIMULATED = {
     "Laplace noise": {"distribution": "laplace"},
     "rounded to halves": {},
     "a cause left out": {},
+    "linear, uniform noise": {"mechanism": "linear", "noise": "homo-nv", "distribution": "uniform"},
 }
-KINDS = ["labels", *SIMULATED]
+PUBLIC = [item for name in ("fourth", "record") for item in LEVELS[name].items()]
+KINDS = ["labels", *SIMULATED, "public"]
 
 
-def table_of(kind, seed):
+def public(place, folder):
+    """Return a public table, its columns in an order of chance, and which columns come before which."""
+    name, levels = PUBLIC[place]
+    level_of = {column: k for k, level in enumerate(levels) for column in level.split()}
+    names = np.random.default_rng(place).permutation([*level_of]).tolist()
+    level = np.array([level_of[column] for column in names])
+    return read(folder / f"{name}.csv", names), (level[:, np.newaxis] < level).astype(int)
+
+
+def table_of(kind, seed, folder):
     """Return a table and its true graph."""
+    if kind == "public":
+        return public(seed, folder)
     truth = simulate.erdos_renyi(N, 1.25, random_state=seed)
     if kind == "labels":
         return labels(truth, np.random.default_rng(seed)), truth
@@ -68,14 +86,14 @@ def labels(truth, rng):
     return np.char.add("label ", codes.astype(str)).astype(object)
 
 
-def counts_of(kind, seed):
-    X, truth = table_of(kind, seed)
+def counts_of(kind, seed, folder):
+    X, truth = table_of(kind, seed, folder)
     before = time.process_time()
     model = HNMSearch().fit(X)
     fitted = time.process_time()
     loss = direction_loss(model)
     asked = time.process_time()
-    arrows, marked = model.adjacency_matrix_ != 0, loss < DOUBTFUL
+    arrows, marked = model.adjacency_matrix_ != 0, (loss < DOUBTFUL) | (model.adjacency_matrix_ < WEAK)
     joined, wrong = arrows & (truth | truth.T).astype(bool), arrows & (truth.T != 0)
     open_ = np.zeros(truth.shape, dtype=bool)
     if kind in ("linear", "labels"):
@@ -101,12 +119,13 @@ def main():
     parser.add_argument("results")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--seeds", nargs=2, type=int, default=(5000, 5100), metavar=("FIRST", "END"))
+    parser.add_argument("--folder", type=Path, help="holds the public tables")
     args = parser.parse_args()
     results = Results(args.results, ("kind", "seed"))
     for kind in args.kinds:
         for seed in range(*args.seeds):
             if not results.has(kind=kind, seed=seed):
-                results.add({"kind": kind, "seed": seed, **counts_of(kind, seed)})
+                results.add({"kind": kind, "seed": seed, **counts_of(kind, seed, args.folder)})
     report([row for row in results.rows if row["kind"] in args.kinds])
 
 

@@ -182,6 +182,17 @@ class FamilyScore:
         other.memory = self.memory.copy()
         return other
 
+    def by_noise(self, noise: str) -> "FamilyScore":
+        """Return the score of the same fits, shared with this one, under another noise distribution."""
+        other = copy(self)
+        other.noise = noise
+        return other
+
+    @property
+    def chooses_noise(self) -> bool:
+        """Whether the search chooses the noise distribution: nobody named it, and some variable has a density."""
+        return self.settings.noise == "auto" and any(of.density is not None for of in self.families.responses)
+
     def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyScore":
         """Return the score of the families of a graph alone, grown to up to so many units; this one stays as it is.
 

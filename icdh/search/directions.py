@@ -98,7 +98,7 @@ def _best_weight(families: WeighedFamilies, cause: int, effect: int) -> float:
 
 
 def direction_losses(
-    climber: Climber, graph: Graph, edges: Iterable[tuple[int, int]], gains: Gains | None = None
+    climber: Climber, rival: Climber | None, graph: Graph, edges: Iterable[tuple[int, int]], gains: Gains | None = None
 ) -> Iterator[Loss]:
     """Yield edges, and by how much the score of the best graph found with that edge turned is higher.
 
@@ -110,6 +110,8 @@ def direction_losses(
     ----------
     climber : Climber
         The scores, and the moves allowed.
+    rival : Climber, optional
+        Of scores by another noise: what the turned graph loses by it counts if that is less, a gain as zero.
     graph : tuple
         The parents of every node, at the end of a search.
     edges : iterable of (cause, effect)
@@ -119,8 +121,8 @@ def direction_losses(
     """
     limits = DOUBTFUL, DOUBTFUL + TURNED_MARGIN
     shared = None if gains is None else cache(gains)  # by searches from different edges
-    for edge, _, loss in _turned_graphs(climber, graph, edges, shared, limits):
-        yield edge, loss
+    for edge, turned, loss in _turned_graphs(climber, graph, edges, shared, limits):
+        yield edge, loss if rival is None else min(loss, max(-rival.fall(graph, turned), 0.0))
 
 
 def _turned_graphs(

@@ -47,6 +47,7 @@ from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.clock import Clock, OutOfTime
 from icdh._utils.parallel import single_blas_thread
 from icdh.exceptions import ArgumentTypeError
+from icdh.knowledge import EdgeRules
 from icdh.search.climb import MIN_GAIN, Climber
 from icdh.search.directions import Loss, direction_losses, exact_direction_losses
 from icdh.search.moves import Family, Graph, toggled, with_ancestors
@@ -168,6 +169,11 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     tell the direction. A large loss means that this model prefers the direction, not that the model is right. Below
     zero, the search missed the better graph.
 
+    Where the search chose the noise, the loss is the less of two: by that noise, and by Student's t of the same two
+    graphs, a gain counted as zero. In 173 public tables whose columns have an order, 70 % of the arrows that lose six
+    nats so point forward, and 54 % of the others; by the noise of the search alone 64 and 55 %. Noise that is evenly
+    spread tells a direction that Student's t does not see: name it by ``noise_distribution="free"``.
+
     Parameters
     ----------
     model : HNMSearch
@@ -221,17 +227,22 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
         else:
             decided = found.decided
             by_subsample = [edge for edge in edges if edge[1] not in decided]
-            climber = Climber(scores, rules, model.max_parents)
-            losses = direction_losses(climber, found.by_subsample or found.graph, by_subsample, gains)
+            climbers = _climbers(scores, rules, model.max_parents)
+            losses = direction_losses(*climbers, found.by_subsample or found.graph, by_subsample, gains)
             if found.whole is not None and len(by_subsample) < len(edges):
-                climber = Climber(found.whole, rules, model.max_parents)
                 by_all = [edge for edge in edges if edge[1] in decided]
                 share = scores.families.share()  # one unit for all
-                turned = direction_losses(climber, found.graph, by_all)
+                turned = direction_losses(*_climbers(found.whole, rules, model.max_parents), found.graph, by_all)
                 losses = chain(losses, ((edge, nats * share[edge[1]]) for edge, nats in turned))
         for (i, j), nats in losses:
             loss[order[i], order[j]] = nats * factor(i, j)
     return loss
+
+
+def _climbers(scores: FamilyScore, rules: EdgeRules, max_parents: int) -> tuple[Climber, Climber | None]:
+    """Return climbers by the noise of a search and, if the search chose it, by Student's t."""
+    climber = Climber(scores, rules, max_parents)
+    return climber, Climber(scores.by_noise("student"), rules, max_parents) if scores.chooses_noise else None
 
 
 def _dependence_factor(found: LearnedGraph) -> Callable[[int, int], float]:

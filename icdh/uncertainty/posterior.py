@@ -194,9 +194,8 @@ def _of_fit(
 
 
 def _noises(scores: FamilyScore) -> dict[str, float]:
-    """Return the probabilities of noise distributions, of one if it was named or no variable has a density."""
-    has_density = any(response.density is not None for response in scores.families.responses)
-    return NOISES if scores.settings.noise == "auto" and has_density else {scores.noise: 1.0}
+    """Return the probabilities of noise distributions, of one if the search did not choose it."""
+    return NOISES if scores.chooses_noise else {scores.noise: 1.0}
 
 
 def _divisors() -> dict[float, float]:

@@ -438,6 +438,15 @@ def test_the_posterior_of_a_fitted_search_is_about_the_users_columns(model):
     assert np.argwhere(sure.best).tolist() == np.argwhere(sure.direction_loss > 0.0).tolist() == [[0, 3], [2, 0]]
 
 
+def test_a_direction_that_evenly_spread_noise_alone_tells_is_in_doubt_unless_that_noise_is_named():
+    cause, noise = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 800))
+    X = np.column_stack([cause, cause + 0.8 * noise])
+    by_choice, by_name = (HNMSearch(noise_distribution=name).fit(X) for name in ("auto", "free"))
+    assert by_choice.found_graph().scores.noise == "auto"
+    assert 0.0 <= direction_loss(by_choice)[0, 1] < 6.0
+    assert direction_loss(by_name)[0, 1] > 50.0
+
+
 def test_a_high_temperature_leaves_the_prior(model):
     assert posterior(model, n_samples=500, temperature=1.0).edge_probability[2, 0] > 0.99
     varying, graphs = [0, 2, 3], np.array(list(all_dags(3)))

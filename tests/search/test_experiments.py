@@ -234,7 +234,7 @@ SET_FROM = {  # drawn where nobody sets it, and where it is set
 @pytest.mark.filterwarnings("ignore::icdh.DataWarning")
 @pytest.mark.parametrize("kind", SET_FROM)
 def test_rows_that_set_a_column_tell_nothing_of_its_shares(kind):
-    """Shares of all rows are not those that a column has without causes, and any column would explain the difference."""
+    """Without causes it has the shares of the other rows; any column would explain the difference."""
     rng, n = np.random.default_rng(1), 500
     is_set, a = rng.random(n) < 0.5, rng.normal(size=n)
     by_itself, by_us = (draw(rng, n).astype(float) for draw in SET_FROM[kind])

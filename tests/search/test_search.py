@@ -539,12 +539,24 @@ def test_a_direction_loses_what_the_best_graph_with_the_edge_turned_loses():
     for scores in map(gaussian_scores, range(4)):
         graph = greedy_search(Table(scores), free(N)).graph
         edges = [(i, j) for j, parents in enumerate(graph) for i in parents]
-        for (i, j), loss in direction_losses(Climber(Table(scores), free(N), 8), graph, edges):
+        for (i, j), loss in direction_losses(Climber(Table(scores), free(N), 8), None, graph, edges):
             best = min(total(scores, other) for other in all_graphs(N) if j in other[i])
             least = best - total(scores, graph)
             assert loss >= least - 1e-9
             exact += loss < max(least, 10.0) + 1e-6
     assert exact >= 8
+
+
+def test_what_another_noise_loses_counts_if_it_is_less_and_a_gain_as_zero():
+    others = gaussian_scores(0)  # an arrow into the first node costs nothing by these alone
+    scores = {(node, parents): score + 30.0 * len(parents) * (node == 0) for (node, parents), score in others.items()}
+    climber, rival = (Climber(Table(of), free(N), 8) for of in (scores, others))
+    graph = greedy_search(Table(scores), free(N)).graph
+    edges = [(i, j) for j, parents in enumerate(graph) for i in parents]
+    alone = dict(direction_losses(climber, None, graph, edges))
+    both = dict(direction_losses(climber, rival, graph, edges))
+    assert all(both[edge] == loss or 0.0 <= both[edge] < loss for edge, loss in alone.items())
+    assert both != alone
 
 
 def test_ten_times_the_variables_make_an_edge_ten_times_less_probable_but_of_a_few():
