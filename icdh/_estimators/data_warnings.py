@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from icdh._model.structural import StructuralModel
 from icdh._rows import MOST_SORTED, alike_in_units, dependence, ranks_of
@@ -21,6 +22,11 @@ EXACT, NEARLY = 0.01, 0.15
 OVER_ROUNDING = 1.5  # standard deviations of rounding errors
 LEAST_OVERLAP = 10.0  # rows that two independent columns of zeros and ones would share, where none is shared
 MOST_ROWS, MOST_COLUMNS = 2000, 500  # that are compared
+FEWEST_POINTS = 20  # distinct values of a column and of its function; of labels and grades there are fewer
+MOST_TURNS = 5.0  # times that a function may cross all its values
+SMOOTH = 1e-3  # of the spread, by which points may leave the curve through their neighbours; less, if more than
+POINTS = 100  # so many: those of two sorted columns are at a distance of one over their number
+OFF_BY_ROUNDING = 0.4  # of the step: three quarters of the rounding errors are smaller
 LONG = 100  # rows of a table from which whole numbers that rise from row to row are no accident
 
 
@@ -114,6 +120,63 @@ def _given_by_others(values: Floats, steps: Floats) -> Iterator[Computed]:
                 break
 
 
+def functions(values: Floats, columns: Sequence[int]) -> list[Computed]:
+    """Return columns that are functions of one other, each with all of these; of two that give each other the second.
+
+    In the order of the one, values of the other must lie on the cubic through two neighbours on each side. Noise leaves
+    it by its own size, a function by the fourth power of the distance. Turns of ranks tell most pairs in one pass.
+
+    Parameters
+    ----------
+    values : ndarray, shape (N, M)
+        The table, one variable a row.
+    columns : sequence of int
+        The columns to compare: different ones.
+
+    References
+    ----------
+    Chatterjee, "A new coefficient of correlation", Journal of the American Statistical Association 116 (2021).
+    """
+    part = values[:, :: -(-values.shape[1] // MOST_ROWS)]
+    numbers = [k for k in columns if np.unique(part[k]).size >= FEWEST_POINTS][:MOST_COLUMNS]
+    ranks = ranks_of(part[numbers])
+    givers: dict[int, list[int]] = {k: [] for k in numbers}
+    for i in numbers if len(numbers) > 1 else ():
+        order = np.argsort(part[i], kind="stable")
+        turns = np.abs(np.diff(ranks[:, order])).sum(axis=1)
+        for k in (numbers[place] for place in np.flatnonzero(turns <= MOST_TURNS)):
+            if k != i and _is_on_curve(part[i, order], part[k, order]):
+                givers[k].append(i)
+    first = {k: [i for i in parts if i < k or k not in givers[i]] for k, parts in givers.items()}
+    return [Computed(k, parts) for k, parts in first.items() if parts]
+
+
+def _is_on_curve(x: Floats, y: Floats) -> bool:
+    """Return whether y is a smooth function of x but for rounding; x is in ascending order."""
+    starts = np.flatnonzero(np.diff(x, prepend=-np.inf) > 0.0)
+    x_near, y_near = (sliding_window_view(z[starts] / np.abs(z).max(), 5) for z in (x, y))
+    bends = np.ptp(y_near, axis=1) > 0.0  # a level piece fits any curve
+    x_near, y_near = x_near[bends], y_near[bends]
+    if len(y_near) < FEWEST_POINTS - 4:
+        return False
+    near = [0, 1, 3, 4]
+    weights = np.array([_lagrange(x_near, k, [j for j in near if j != k]) for k in near])
+    left = np.abs(y_near[:, 2] - (weights * y_near[:, near].T).sum(axis=0))
+    left /= np.sqrt(1.0 + np.square(weights).sum(axis=0))
+    spread = float(np.median(np.abs(y_near[:, 2] - np.median(y_near[:, 2]))))
+    step = _step(y)
+    rounding = step / float(np.abs(y).max()) if step < 1.0 else 0.0  # whole numbers may rise together
+    limit = max(SMOOTH * spread * POINTS / max(len(left), POINTS), OFF_BY_ROUNDING * rounding)
+    within = float(np.abs(np.diff(y))[np.diff(x) == 0.0].max(initial=0.0)) / float(np.abs(y).max())
+    return within <= limit and bool(np.quantile(left, 0.75) <= limit)
+
+
+def _lagrange(x: Floats, k: int, others: list[int]) -> Floats:
+    """Return the weight of point k among it and others, in the polynomial through them, at point 2 of each row."""
+    weight: Floats = np.prod((x[:, [2]] - x[:, others]) / (x[:, [k]] - x[:, others]), axis=1)
+    return weight
+
+
 def _step(column: Floats) -> float:
     """Return the power of ten that a column was rounded to, zero if it has more than four decimals."""
     spread = float(np.ptp(column))
@@ -152,7 +215,7 @@ class DataDoubts:
         twins = [(place[k], [place[other]]) for k, other in [*self.table.cuts.items(), *self.table.repeated_columns()]]
         of_labels = [(k, members) for members in self._dummies for k in members]
         heaped = [(place[k], self._joined) for k in self.table.heaps]
-        for column, others in [*self._sums, *self._determined, *twins, *of_labels, *heaped]:
+        for column, others in [*self._sums, *self._functions, *self._determined, *twins, *of_labels, *heaped]:
             pairs[column, others] = pairs[others, column] = 1.0
         known = replace(self.model.edge_evidence, unidentified=pairs if pairs.any() else None)
         return replace(self.model, edge_evidence=known)
@@ -174,11 +237,23 @@ class DataDoubts:
 
     @cached_property
     def _sums(self) -> list[Computed]:
-        """Sums and ratios among columns of numbers, without sets of dummies, repeated columns and some others."""
+        return list(sums_and_ratios(self.table.values, self._numbers))
+
+    @cached_property
+    def _functions(self) -> list[Computed]:
+        """Functions of one column, with all such columns; a sum or ratio of one is none."""
+        known = {(k, *parts) for k, parts in self._sums}
+        found = functions(self.table.values, self._numbers)
+        left = (Computed(k, [i for i in parts if (k, i) not in known]) for k, parts in found)
+        return [each for each in left if each.parts]
+
+    @cached_property
+    def _numbers(self) -> list[int]:
+        """Columns of numbers, without sets of dummies, repeated columns and some others."""
         table, others = self.table, self._numbering
         numbers = [n for n in range(table.n_variables) if n not in table.categories and n not in others]
         first = table.without_copies(numbers)  # `Table.warn` names columns that repeat others
-        return list(sums_and_ratios(table.values, sorted(set(first).difference(*self._dummies))))
+        return sorted(set(first).difference(*self._dummies))
 
     @cached_property
     def _determined(self) -> list[Computed]:
@@ -186,7 +261,7 @@ class DataDoubts:
         from icdh._node_model._kernels import VARIANCE_FLOOR
 
         model, determined = self.model, []
-        named = [{k, *parts} for k, parts in self._sums] + [*map(set, self._dummies)]
+        named = [{k, *parts} for k, parts in [*self._sums, *self._functions]] + [*map(set, self._dummies)]
         for k, (name, conditional) in enumerate(zip(model.names, model.conditionals, strict=True)):
             inputs = conditional.inputs.tolist()
             # `Table.warn` names the cuts
@@ -221,6 +296,13 @@ class DataDoubts:
             yield (
                 f"column(s) that are sums or multiples of others, or products or ratios, but for rounding: {listing}: "
                 "a model of noise does not identify the direction of their edges; drop columns computed from others"
+            )
+        of_one = {k for k, parts in sums if len(parts) == 1}
+        if of_others := [(names[k], names[parts[0]]) for k, parts in self._functions if k not in of_one]:
+            listing = "; ".join(f"{name!r} (of {other!r})" for name, other in of_others)
+            yield (
+                f"{plural(of_others, 'column')} computed from another, but for rounding: {listing}: a model of noise "
+                "does not identify the direction of these edges; drop columns computed from others"
             )
         if determined := self._determined:
             listing = "; ".join(f"{names[k]!r} (by {', '.join(repr(names[i]) for i in of)})" for k, of in determined)

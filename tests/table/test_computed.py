@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import cases
-from support.estimators import dummies, sums_and_ratios
+from support.estimators import dummies, functions, sums_and_ratios
 
 import icdh
 from icdh import ICDH, HNMSearch
@@ -51,6 +51,52 @@ def test_numbers_far_from_one_are_sums_all_the_same():
     assert named(1e200 * OTHER, 1e-200 * WEIGHT, 1e200 * OTHER + 3.0) == [(2, [0])]
 
 
+AGE = np.random.default_rng(0).integers(18, 66, N).astype(float)
+INCOME = np.where(OTHER > 0.2, 0.0, np.exp(1.0 + OTHER))
+
+
+@cases(
+    ("one", "function"),
+    (np.exp(OTHER), OTHER),
+    (AGE, np.log(AGE)),
+    (AGE, (AGE - 40.0) ** 2),
+    (OTHER, OTHER**2),
+    (OTHER, np.sin(2.0 * OTHER)),
+    (INCOME, np.log(np.where(INCOME > 0.0, INCOME, 1.0))),
+    (WEIGHT, np.round(np.log(WEIGHT), 3)),
+    (np.exp(OTHER).astype(np.float32), OTHER.astype(np.float32)),
+    (1e-200 * AGE, 1e200 * np.sqrt(AGE)),
+)
+def test_functions_of_one_column_are_named(one, function):
+    columns = np.array([HEIGHT, one, function], dtype=float)
+    assert functions(columns, range(3)) == [(2, [1])]
+
+
+@pytest.mark.parametrize("n", [50, 300, 5000])
+def test_what_merely_rises_with_another_column_is_no_function(n):
+    rng = np.random.default_rng(n)
+    x, noise, counts = rng.normal(size=n), rng.normal(size=n), rng.poisson(3.0, size=(2, n)) + 1
+    columns = [
+        x,
+        np.exp(x + 0.01 * noise),
+        x**2 + 0.01 * noise,
+        np.round(x + 0.03 * noise, 2),
+        np.round(12.0 * np.exp(x)),
+        np.digitize(x, np.quantile(x, np.linspace(0.0, 1.0, 23)[1:-1])),
+        np.where(rng.random(n) < 0.9, 0.0, noise),
+        rng.standard_cauchy(n),
+        *np.cumsum(counts, axis=1),
+        np.sort(rng.exponential(size=n)),
+        np.sort(noise),
+    ]
+    assert functions(np.array(columns, dtype=float), range(len(columns))) == []
+
+
+def test_of_columns_that_give_one_another_the_first_is_said():
+    columns = np.array([AGE, np.log(AGE), np.sqrt(AGE), (AGE - 40.0) ** 2])
+    assert functions(columns, range(4)) == [(1, [0]), (2, [0, 1]), (3, [0, 1, 2])]
+
+
 def test_dummies_are_named_and_independent_columns_are_not():
     label = RNG.choice(3, N, p=[0.5, 0.3, 0.2])
     a, b, c = (label == k for k in range(3))
@@ -85,6 +131,20 @@ def test_columns_that_number_the_rows_are_named():
     assert "column that may number the rows: 'id'" in told(table.assign(id=3 * np.arange(N) + RNG.integers(3, size=N)))
     alone = pd.DataFrame({"t": np.arange(N), "x": OTHER, "y": OTHER + RNG.normal(size=N)})
     assert "may number the rows" not in told(alone)  # it has no edge
+
+
+def test_a_fit_names_a_function_once_and_marks_its_arrow():
+    """The logarithm of a price and its square, beside a multiple that is a sum already."""
+    price = np.exp(0.3 * OTHER)
+    table = pd.DataFrame({"price": price, "tax": 0.19 * price, "rate": WEIGHT, "lprice": np.log(price)})
+    message = told(table)
+    assert "column computed from another, but for rounding: 'lprice' (of 'price'): a model" in message
+    assert "'tax' (of 'price')" in message
+    assert "determined by others" not in message
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        edges = edge_records(HNMSearch(n_restarts=1).fit(table).model_)
+    assert {edge.close for edge in edges if "lprice" in {edge.cause, edge.effect}} == {True}
 
 
 def test_codes_of_units_are_asked_about_and_quantities_are_not():
