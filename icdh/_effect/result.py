@@ -58,7 +58,7 @@ class Curve(NamedTuple):
     slope : Interval
         The change for each unit, if the curve is a straight line.
     p_value : float
-        That of a straight line; NaN if the cause takes too few values to tell.
+        That of a straight line; NaN if the cause takes too few values to tell, or the effect is zero but for rounding.
     """
 
     values: Floats

@@ -164,13 +164,15 @@ class Slope:
         return Curve(values, change, lower, upper, straight, self.bend())
 
     def bend(self) -> float:
-        """Return the p-value of a straight line; NaN if the cause takes too few values to tell."""
+        """Return the p-value of a straight line; NaN if nothing can bend, or does and varies but for rounding."""
         from scipy.special import fdtrc
 
         theta, further = self._curve.theta[1:], len(self._curve.theta) - 1
-        if not further:
+        covariances = self._curve.covariances[:, 1:, 1:]
+        largest = max(np.abs(theta).max(initial=0.0), math.sqrt(np.abs(covariances).max(initial=0.0)))
+        if largest <= LEAST * float(self.sample.effect.std()):
             return math.nan
-        inverses = np.linalg.pinv(self._curve.covariances[:, 1:, 1:], hermitian=True)
+        inverses = np.linalg.pinv(covariances, hermitian=True)
         wald = min(float(theta @ inverse @ theta) for inverse in inverses) / further
         return float(fdtrc(further, self._curve.degrees, wald))
 

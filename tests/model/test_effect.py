@@ -228,6 +228,16 @@ def test_a_number_has_a_curve_and_steps_along_it():
     assert curve.slope == whole.interval
 
 
+def test_an_effect_that_is_zero_but_for_rounding_does_not_bend():
+    """A property of a country in a panel without gaps: no year has more of it than another."""
+    land = np.random.default_rng(0).normal(size=60)
+    X = pd.DataFrame({"country": np.repeat(np.arange(60), 12), "year": np.tile(1952.0 + 5.0 * np.arange(12), 60)})
+    answer = icdh.effect(X.assign(land=land[X.country]), "year", "land", [], groups="country")
+    assert np.isnan(answer.curve.p_value)
+    assert "bends" not in answer.estimand
+    assert "straight line" not in answer.summary()
+
+
 def test_of_zeros_and_doses_the_curve_may_jump():
     rng = np.random.default_rng(3)
     dose = np.where(rng.random(1000) < 0.6, 0.0, rng.uniform(1.0, 10.0, size=1000))
