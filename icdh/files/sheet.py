@@ -267,12 +267,12 @@ def _is_header(top: Sequence[str], following: Sequence[str] | None) -> bool:
 def _odd_names(top: Sequence[str], below: Sequence[list[str]]) -> tuple[list[str], bool] | None:
     """Return the cells of a header that may be values, and whether all of it rather is; None if there are none.
 
-    They are numbers or, in most columns, what other rows hold there, too.
+    They are numbers or, in most columns, what other rows hold there, too. A name without a digit, as "inf", is none.
     """
     if not below or _is_quoted_above(top, below[0]):
         return None
     columns = zip(*(cells for cells in below if len(cells) == len(top) and cells != top), strict=True)
-    numbers = [cell for cell in top if cell not in MISSING and looks_like_a_value(cell)]
+    numbers = [cell for cell in top if cell not in MISSING and looks_like_a_value(cell) and re.search(r"\d", cell)]
     again = [
         cell for cell, values in zip(top, columns, strict=False) if cell in values and not looks_like_a_value(cell)
     ]

@@ -67,6 +67,7 @@ def read(content, **options):
     ('"9",0\n1,2\n', {}, "90", [[1, 2]]),
     ('"1","2"\n"3","4"\n', {}, None, [[1, 2], [3, 4]]),
     ('"",a\n1,2\n', {}, ["", "a"], [[1, 2]]),
+    ("year,inf,nan\n1,2,3\n4,5,6\n", {}, ["year", "inf", "nan"], [[1, 2, 3], [4, 5, 6]]),  # inflation
     # Lines and cells that programs add are no columns.
     ("sep=;\na;b\n1;2\n3;4\n", {}, "ab", [[1, 2], [3, 4]]),
     ("a,b,\n1,2,\n3,4,\n", {}, "ab", [[1, 2], [3, 4]]),
