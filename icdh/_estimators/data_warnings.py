@@ -13,7 +13,7 @@ from icdh._rows import MOST_SORTED, alike_in_units, dependence, ranks_of
 from icdh._table.categories import MOST_LABELS
 from icdh._table.table import Table
 from icdh._table.ties import FEW_VALUES, is_heaped
-from icdh._utils.arrays import Floats
+from icdh._utils.arrays import Floats, Mask
 from icdh._utils.labels import listed, plural
 from icdh.exceptions import DataWarning, option, warn
 
@@ -211,14 +211,21 @@ class DataDoubts:
 
     def marked(self) -> StructuralModel:
         """Return the model that knows between which columns no data tell the direction."""
+        pairs, place = self._computed.copy(), {name: k for k, name in enumerate(self.table.names)}
+        for name in self.table.heaps:
+            pairs[place[name], self._joined] = pairs[self._joined, place[name]] = 1.0
+        known = replace(self.model.edge_evidence, unidentified=pairs if pairs.any() else None)
+        return replace(self.model, edge_evidence=known)
+
+    @cached_property
+    def _computed(self) -> Floats:
+        """Which columns are computed from which, in either direction, shape (N, N)."""
         pairs, place = np.zeros(self.model.adjacency.shape), {name: k for k, name in enumerate(self.table.names)}
         twins = [(place[k], [place[other]]) for k, other in [*self.table.cuts.items(), *self.table.repeated_columns()]]
         of_labels = [(k, members) for members in self._dummies for k in members]
-        heaped = [(place[k], self._joined) for k in self.table.heaps]
-        for column, others in [*self._sums, *self._functions, *self._determined, *twins, *of_labels, *heaped]:
+        for column, others in [*self._sums, *self._functions, *self._determined, *twins, *of_labels]:
             pairs[column, others] = pairs[others, column] = 1.0
-        known = replace(self.model.edge_evidence, unidentified=pairs if pairs.any() else None)
-        return replace(self.model, edge_evidence=known)
+        return pairs
 
     @cached_property
     def _joined(self) -> list[int]:
@@ -315,7 +322,7 @@ class DataDoubts:
             if related is not None:
                 yield related.message(names, table.n_observations)
             named = {*numbering, *([] if related is None else related.columns)}
-            yield from _units(table, [k for k in self._joined if k not in named])
+            yield from _units(table, [k for k in self._joined if k not in named], self._computed == 0.0)
 
 
 def _numbers_rows(column: Floats) -> bool:
@@ -327,14 +334,20 @@ def _numbers_rows(column: Floats) -> bool:
     return evenly or (steps.size >= LONG and not (column % 1.0).any())
 
 
-def _units(table: Table, joined: Sequence[int]) -> Iterator[str]:
-    """Name columns with edges that hold whole numbers of which each seems to name a person or a place."""
+def _units(table: Table, joined: Sequence[int], counts: Mask) -> Iterator[str]:
+    """Name columns with edges that hold whole numbers of which each seems to name a person or a place.
+
+    ``counts``, shape (N, N), says which columns may show that of which: what is computed from numbers is alike, too.
+    """
     ranks = ranks_of(table.values[joined])
+
+    def alike(k: int) -> bool:
+        return bool(alike_in_units(ranks[counts[k, joined]], table.values[k]).any())
 
     def names_units(k: int) -> bool:
         is_whole = k not in table.categories and not (table.values[k] % 1.0).any()
         repeats = is_whole and FEW_VALUES < table.n_distinct(k) <= table.n_observations / 2
-        return repeats and not _are_amounts(table.values[k]) and bool(alike_in_units(ranks, table.values[k]).any())
+        return repeats and not _are_amounts(table.values[k]) and alike(k)
 
     if units := list(filter(names_units, joined)):
         name = table.names[units[0]]

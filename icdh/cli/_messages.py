@@ -66,7 +66,7 @@ def as_option(argument: str, value: tuple[object, ...] = (), of: object = None) 
     """
     if argument == "X":
         return "the table"
-    words = option_named(argument) + (" NAME" if argument == "groups" else "")
+    words = option_named(argument) + (" NAME" if argument == "groups" and not value else "")
     for part in [*value, *([] if of is None else [of])]:
         if isinstance(part, bool):
             words = words if part else words.replace("--", "--no-")

@@ -66,6 +66,8 @@ def test_check_and_report_of_a_saved_model_read_its_columns_alone(chain_file, pr
     ("missing_values", [[]], None, "missing_values=[]", "--na ''"),
     ("max_seconds", [5.0], None, "max_seconds=5", "--max-seconds 5"),
     ("n_jobs", [], None, "n_jobs", "--jobs"),
+    ("groups", [], None, "groups", "--group-column NAME"),
+    ("groups", ["educ"], None, "groups='educ'", "--group-column educ"),
     ("X", [], None, "X", "the table"),
     ("--where", [], None, "--where", "--where"),
 )

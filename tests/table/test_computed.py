@@ -162,6 +162,13 @@ def test_codes_of_units_are_asked_about_and_quantities_are_not():
         assert "codes of persons or places" not in message
 
 
+def test_what_is_computed_from_years_does_not_make_them_codes():
+    rng = np.random.default_rng(0)
+    years = rng.binomial(20, 0.55, size=450)
+    table = pd.DataFrame({"years": years, "early": (years < 12) * 1, "wage": 0.1 * years + rng.normal(size=450)})
+    assert "codes of persons or places" not in told(table)
+
+
 @pytest.mark.parametrize("method", [HNMSearch, ICDH])
 def test_arrows_of_computed_columns_are_marked(method, tmp_path):
     """Their losses say how badly another model fits, not which column was computed."""
