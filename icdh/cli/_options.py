@@ -262,6 +262,9 @@ class _MissingValues(argparse.Action):
 
     def __call__(self, parser: object, namespace: object, values: object, option_string: str | None = None) -> None:
         column, equals, codes = str(values).rpartition("=")
+        if re.search(r"=.*,", column):
+            how = "--na is repeated for each column, as in --na a=-1 --na b=9"
+            raise argparse.ArgumentError(None, f"{how}; got {values!r}")
         known = dict(getattr(namespace, self.dest, None) or {})
         key = column if equals else None
         known[key] = [*known.get(key, ()), *filter(None, codes.split(","))]

@@ -68,7 +68,8 @@ class Direction(options.Format, options.Columns, options.KnowledgeOptions, optio
         table = read_input(self).table
         pairs = list(combinations(range(len(table.names)), 2))
         if not pairs:
-            raise ValueError(f"a direction needs two variables; {self.data} has {', '.join(table.names)}")
+            left = ", ".join(table.names) or "none left"
+            raise ValueError(f"a direction needs two variables; {self.data} has {left}")
         forbidden = knowledge_of(self).rules(table.names, strict=not self.columns).forbidden
         rows, interrupted = [("pair", "verdict", "nats a row", "confidence")], False
         said: WarningList = []

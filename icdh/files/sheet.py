@@ -61,6 +61,8 @@ class Refusals:
         Refused columns of text that repeats.
     words : dict of str to list of str
         By column of labels, the words in it that are read as gaps.
+    columns : list of str
+        The variables: to leave out all of them is no remedy.
     """
 
     def __init__(self, name: str):
@@ -68,6 +70,7 @@ class Refusals:
         self.problems: list[str] = []
         self.units: list[str] = []
         self.words: dict[str, list[str]] = {}
+        self.columns: list[str] = []
         self.options: dict[str, object] = {}
 
     def add(self, problem: str, option: str, value: object) -> None:
@@ -82,6 +85,8 @@ class Refusals:
 
     def check(self) -> None:
         """Raise UnreadableTableError if there was a problem."""
+        drop = self.options.get("drop")
+        self.unsolved |= isinstance(drop, list) and set(self.columns) <= set(drop)
         if self.problems:
             more = len(self.problems) - 20
             problems = "; ".join(self.problems[:20]) + (f"; and {more} more" if more > 0 else "")

@@ -362,6 +362,7 @@ def _with_names(columns: list[Column], top: Sequence[str], refusals: Refusals) -
 def _values(columns: Sequence[Column], lines: Sequence[int] | None, named: bool, refusals: Refusals) -> _Values:
     """Return the values of the columns that can be read; ``lines`` are those of the rows, if it has any."""
     values = []
+    refusals.columns = [column.key for column in columns if not column.many]
     for column in columns:
         try:
             values.append((column.key, column.values()))

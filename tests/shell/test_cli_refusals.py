@@ -18,6 +18,7 @@ TEXTS = {
     "chain.csv": "a,b,c\n0,1,0\n0,0,1\n0,0,0\n",
     "mixed.csv": "a,b,city\n1,2,Rome\n3,4,Rome\n2,1,Rome\n",
     "head.csv": "a,b\n",
+    "words.csv": "city,letter\nRome,x\nOslo,y\n",
     "word.csv": "a,b\n1,2\n3,dog\n",
     "headless.csv": "male,37.0\nfemale,27.0\nmale,32.0\n",
     "gap.csv": "a,b\n1,2\n3,nan\n",
@@ -111,6 +112,8 @@ REFUSED = [
     ("check model.icdh gaps.csv", "this reads it: icdh check model.icdh gaps.csv --missing drop\n"),
     ("direction mixed.csv", "line 2, column 'city': 'Rome' is not a number"),
     ("direction data.csv --columns a dosage", "no column 'dosage'"),
+    ("direction words.csv", "'x' is not a number; write the numbers, or leave the column out\n"),  # and no remedy
+    ("fit data.csv --na a=-1,b=9", "--na is repeated for each column, as in --na a=-1 --na b=9; got 'a=-1,b=9'"),
     ("direction mixed.csv --columns a a", "names 'a' twice"),
     ("fit data.csv --drop x", "has no column 'x'"),
     ("fit page.csv", "page.csv is a web page, not a table; download the file itself"),
@@ -157,6 +160,12 @@ def test_what_is_refused_is_one_line_and_changes_nothing(folder, command, said, 
     assert err.startswith("icdh") or not command
     assert said in err
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_a_direction_of_no_columns_is_refused_in_a_whole_sentence(folder, refused, monkeypatch):
+    monkeypatch.chdir(folder)
+    err = refused("direction", "data.csv", "--drop", "a", "b", "c")
+    assert err.endswith("error: a direction needs two variables; data.csv has none left\n")
 
 
 COMMANDS = next(own for own in cli.build_parser()._actions if isinstance(own, argparse._SubParsersAction)).choices
