@@ -443,7 +443,10 @@ class _Question:
 
     def _effect(self, numbers: tuple[float, float, float], estimand: str) -> Effect:
         """Return an answer that holds the question, estimate and interval, and the estimate without adjustment."""
-        plain = replace(self, units={}).estimator([]).estimate()
+        alone = replace(self, units={})
+        plain = alone.estimator([]).estimate()
+        if math.isnan(plain.value):  # all rows of a value are in one group; this number has no interval
+            plain = replace(alone, groups=()).estimator([]).estimate()
         pair = self.table.names[self.cause], self.table.names[self.effect]
         question = *pair, self.contrast and self.contrast[2:], self.outcome[0], self.level
         return Effect(*question, plain.influence.size, plain.value, estimand, *numbers)

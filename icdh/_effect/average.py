@@ -32,6 +32,7 @@ import numpy as np
 from icdh._effect.sample import Estimate, Sample, effective_rows, sandwich
 from icdh._effect.splines import sums_of
 from icdh._utils.arrays import Floats, Integers, Mask
+from icdh.exceptions import option
 
 FEWEST, LEAST_SHARE = 10.0, 0.1  # effective rows; share of the rows
 UNFORESEEN = 1.0  # row whose value of the cause the covariates did not tell, at least
@@ -96,25 +97,32 @@ class Difference:
         kept = self._counterparts() if compares and not is_determined else ~every
         mass = self.sample.weights * self._target
         share, counts = float(mass[kept].sum() / mass.sum()), (kept & self._arms).sum(axis=1)
-        fewest = float(counts.min())
+        rows = float(counts[0]), float(counts[1])
         if share >= LEAST_SHARE and self._compares(kept):
             answer, has_covariates = self._mean_of(kept), len(self.sample.covariates) > 0
-            fewest = min(answer.effective)
-            if fewest >= FEWEST or not has_covariates:
+            rows = answer.effective[0], answer.effective[1]
+            if min(rows) >= FEWEST or not has_covariates:
                 left = "some rows hardly ever have the other value of the cause: the answer is about the "
                 left += f"{percent(share)} of the rows that have counterparts"
                 notes = self.sample.notes(answer.degrees + 1.0) + (left,) * (share < 1.0)
                 bounds = self._bounds(kept, answer.interval(self.level)) if share < 1.0 else None
                 return replace(answer, share=share, bounds=bounds, notes=notes).times(self.sample.unit)
         counterparts = f"{percent(share)} of the rows have counterparts"
-        effective = f"one value of the cause has {fewest:.0f} effective rows of these"
-        why = f"too few rows or groups to compare: {counterparts}, and {effective}: no answer"
+        weighed = f"those with one value of the cause count for {min(rows):.0f} rows of equal weight"
+        why = [f"too few rows or groups to compare: {counterparts}, and {weighed}: no answer"]
         if is_determined:
-            why = "the covariates determine the cause, so that no row has a counterpart: no answer"
-        rows, bounds = (float(counts[0]), float(counts[1])), self._bounds(np.zeros_like(kept), (0.0, 0.0))
+            why = ["the covariates determine the cause, so that no row has a counterpart: no answer"]
+        elif self.target < 0 and compares and math.isfinite(self._of_value(fewer := int(np.argmin(rows))).value):
+            remedy = option("target", ("untreated", "treated")[fewer])
+            why.append(f"the rows with that value alone have an answer: pass {remedy}")
+        bounds = self._bounds(np.zeros_like(kept), (0.0, 0.0))
         nothing = np.zeros(kept.size)
-        answer = Estimate(math.nan, math.nan, 1.0, math.nan, rows, nothing, 0.0, bounds, (why,))
+        answer = Estimate(math.nan, math.nan, 1.0, math.nan, rows, nothing, 0.0, bounds, tuple(why))
         return answer.times(self.sample.unit)
+
+    def _of_value(self, target: int) -> Estimate:
+        """Return the mean effect of the rows with the first or the second value alone."""
+        return replace(self, target=target).estimate()
 
     def _mean_of(self, kept: Mask) -> Estimate:
         """Return the mean effect of the rows that are kept."""

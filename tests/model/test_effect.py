@@ -257,6 +257,30 @@ def test_a_target_chooses_the_rows():
         assert answer.effective_rows[float(value)] == pytest.approx((X[:, 1] == value).sum())  # for themselves alone
 
 
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+def test_no_answer_says_of_what_its_numbers_are_and_which_rows_have_one():
+    rng = np.random.default_rng(2)
+    age = rng.normal(size=3000)
+    dose = (2.5 * age + rng.logistic(size=3000) > 6.25) * 1.0
+    X = np.column_stack([age, dose, dose + age + rng.normal(size=3000)])
+    whole, treated = (icdh.effect(X, 1, 2, [0], target=target) for target in ("all", "treated"))
+    assert np.isnan(whole.estimate)
+    assert f"count for {min(whole.effective_rows.values()):.0f} rows of equal weight: no answer" in whole.notes[0]
+    assert whole.notes[1] == "the rows with that value alone have an answer: pass target='treated'"
+    assert treated.lower < 1.0 < treated.upper
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+def test_a_law_of_one_state_has_a_raw_difference():
+    """The interval needs rows of both kinds in several groups, which a difference without adjustment has none of."""
+    state, quarter = np.repeat(np.arange(20), 6), np.tile(np.arange(6), 20)
+    law = ((state == 3) & (quarter > 2)) * 1
+    rate = law + np.random.default_rng(0).normal(size=120)
+    X = pd.DataFrame({"state": state, "quarter": quarter, "law": law, "rate": rate})
+    answer = icdh.effect(X, "law", "rate", [], within=["state", "quarter"])
+    assert answer.unadjusted == pytest.approx(rate[law == 1].mean() - rate[law == 0].mean())
+
+
 def labelled(n=800):
     rng = np.random.default_rng(2)
     sex = rng.choice(["man", "woman"], n, p=[0.6, 0.4])
