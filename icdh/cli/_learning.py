@@ -84,12 +84,14 @@ def edge_list(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
     unit = weight_unit(model.model_)
     lines = [_head(model, len(records)), *(edge_lines(edge_rows(records, unit)) if records else [])]
     lines += marks_explained(records)
-    lines += filter(None, [unweighed(records, unit), _about_rows(model, records), _about_search(model, records)])
+    lines += filter(None, [unweighed(records, unit), *_about_rows(model, records), _about_search(model, records)])
     return [*lines, EXPLAIN] if records else lines
 
 
 def _about_search(model: Learned, records: Sequence[EdgeCheck]) -> str:
     """Return a line about what was not searched; of a search that ended, that no edge is no evidence."""
+    if model.knowledge and Knowledge.of(model.knowledge).rules(model.model_.names).forbidden.all():
+        return "knowledge forbids every edge: none was looked for, and no edge means nothing"
     if not (model.timed_out_ or model.interrupted_):
         return "" if records else "no edge stands out in these rows: that is no evidence that nothing causes anything"
     ended = f"{option('max_seconds')} was over" if model.timed_out_ else "the fit was interrupted"
@@ -100,23 +102,22 @@ def _about_search(model: Learned, records: Sequence[EdgeCheck]) -> str:
     return f"{ended} after {moves} {what}: edges that are not listed may not have been searched"
 
 
-def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> str:
-    """Return a line about the rows that strengths are counted in, if not in all as they are."""
+def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> Iterator[str]:
+    """Yield lines about the rows that strengths are counted in, if not in all as they are."""
     from icdh._estimators.graph_search import SIZES
 
     about = model.model_.about
     n_rows = about.get("n_observations", 0)
     if about.get("weights") == "sampling":
-        return f"rows have weights: effective sample size {about.get('n_effective', 0.0):.0f} of {n_rows}"
-    if not records or not isinstance(model, HNMSearch):
-        return ""
-    found = model.found_graph()
-    if n_rows <= SIZES.long_table:
-        if found.scores.families.related is None:
-            return ""
-        size = n_rows / found.scores.models.largest_design_effect()
-        return f"rows depend on one another: effective sample size down to {size:.0f} of {n_rows}"
-    return f"strengths are in nats of {SIZES.subsample:,} of {n_rows:,} rows"
+        yield f"rows have weights: effective sample size {about.get('n_effective', 0.0):.0f} of {n_rows}"
+    elif records and isinstance(model, HNMSearch):
+        scores, counted_rows = model.found_graph().scores, n_rows
+        if n_rows > SIZES.long_table:
+            counted_rows = SIZES.subsample
+            yield f"strengths are in nats of {counted_rows:,} of {n_rows:,} rows"
+        if scores.families.related is not None:
+            size = counted_rows / scores.models.largest_design_effect()
+            yield f"rows depend on one another: effective sample size down to {size:,.0f} of {counted_rows:,}"
 
 
 def _head(model: Learned, n_edges: int) -> str:

@@ -149,6 +149,11 @@ def test_a_graph_without_edges_says_that_this_is_no_evidence(tmp_path, printed):
     assert printed("fit", tmp_path / "noise.csv").endswith(said)
 
 
+def test_knowledge_that_forbids_every_edge_is_named_as_the_reason(chain_file, printed):
+    last = printed("fit", chain_file, "--forbid", "*,*").splitlines()[-1]
+    assert last == "knowledge forbids every edge: none was looked for, and no edge means nothing"
+
+
 def drawn(printed, table):
     """What a fit prints, its picture, and its page."""
     out = printed("fit", table, "--plot", "graph.svg", "--report", "page.html")
@@ -249,3 +254,14 @@ def test_dependent_rows_are_said_to_be_what_nats_count(tmp_path, printed):
     assert "rows depend on one another: effective sample size down to " in printed(
         "fit", tmp_path / "walk.csv", "--sequence"
     )
+
+
+def test_groups_of_a_long_table_have_both_lines(tmp_path, printed):
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(7000), 3)
+    x = rng.normal(size=7000)[person] + 0.5 * rng.normal(size=21_000)
+    y = x + rng.normal(size=7000)[person] + 0.5 * rng.normal(size=21_000)
+    write_table(tmp_path / "long.csv", np.column_stack([person, x, y]), ["person", "x", "y"])
+    out = printed("fit", tmp_path / "long.csv", "--group-column", "person", "--hidden-units", "2")
+    assert "strengths are in nats of 10,000 of 21,000 rows\nrows depend on one another: effective" in out
+    assert " of 10,000\n" in out
