@@ -28,6 +28,7 @@ from icdh._utils.weighted import of_rows
 
 Family = tuple[int, tuple[int, ...]]  # a node and its parents
 CLIPPED_AT = 3.0  # standard deviations: what is further off counts as there
+BY_CHANCE = 0.2  # of a design effect: rows left out for less would lack what explains outliers in the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +244,7 @@ class DesignEffects:
     def apart(self, node: int) -> Mask:
         """Return which observations of a node are so far apart in their group that they are about independent."""
         related, of_node = self._related(node), self._of_cause(node, node)[np.newaxis]
-        return related.every(math.ceil(float(related.design_effects(of_node, of_node)[0, 0])))
+        return related.every(math.ceil(float(related.design_effects(of_node, of_node)[0, 0]) - BY_CHANCE))
 
     def _costs(self, family: Family, effects: Floats, cost: float) -> float:
         node, parents = family

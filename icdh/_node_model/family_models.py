@@ -166,16 +166,15 @@ class FamilyModels:
         if noise == "gaussian":
             return 0.0, noise
         density = self.families.with_density((node, ()))[1]
-        numbers, widened = density.numbers, variance_by_heaps(density.numbers, residuals)
         if self.design_effects is None:
-            gain, name = noise_gain(residuals, noise, numbers.weights)
+            gain, name = noise_gain(residuals, noise, density.numbers.weights)
         else:
             apart = self.design_effects.apart(node)
             apart = apart[density.mask(apart.size)]
             apart = apart if np.count_nonzero(apart) >= FEWEST_APART else np.ones(apart.size, dtype=bool)
             gain, name = noise_gain([sample[apart] for sample in residuals], noise, None)
             gain /= float(apart.mean())
-        gain -= 0.5 * numbers.n_counted * math.log(widened)
+        gain -= gain_by_heaps(density.numbers, residuals)
         return (0.0, "gaussian") if noise == "auto" and gain < 0.0 else (gain, name)
 
     def _noise_gain(self, family: Family, residuals: Sequence[Floats], noise: str) -> float:
@@ -191,12 +190,13 @@ class FamilyModels:
         have_levels = bool(causes) and all(cause.ordered and cause.codes is not None for cause in causes)
         if noise != "auto" or self.design_effects is not None or self.families.weights is not None or not have_levels:
             return whole
-        x, _ = self.families.with_density(family)
+        x, (numbers, _) = self.families.with_density(family)
         _, group, sizes = np.unique(x, axis=1, return_inverse=True, return_counts=True)
         if sizes.min() < LEAST_GROUP:
             return whole
         groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
-        return max(whole, sum(noise_gain([sample[rows] for sample in residuals], "auto", None)[0] for rows in groups))
+        by_group = sum(noise_gain([sample[rows] for sample in residuals], "auto", None)[0] for rows in groups)
+        return max(whole, by_group - gain_by_heaps(numbers, residuals))
 
     def predictor(self, family: Family, model: str, fit: NodeFit) -> FamilyPredictor:
         """Return a model of a family as what a fitted model keeps.
@@ -309,8 +309,8 @@ def _resolves(deviation: Floats) -> bool:
     return not np.mean(deviation**2 < RESOLVED_VARIANCE) > LEAST_UNRESOLVED
 
 
-def variance_by_heaps(numbers: Numbers, residuals: Sequence[Floats]) -> float:
-    """Return how many times larger the variance of residuals is by heaps that are wider than their cells; at least one.
+def gain_by_heaps(numbers: Numbers, residuals: Sequence[Floats]) -> float:
+    """Return the nats by which a Gaussian is the worse for heaps that are wider than their cells.
 
     Parameters
     ----------
@@ -320,15 +320,15 @@ def variance_by_heaps(numbers: Numbers, residuals: Sequence[Floats]) -> float:
         The standardised residuals.
     """
     if len(residuals) < 2:
-        return 1.0
+        return 0.0
     (first, second, *_), reach = numbers.samples, np.sqrt(3.0 * numbers.spread) * (1.0 + 1e-6)
     outside = np.abs(first - numbers.centre) > reach
     outside &= first != second
     if not outside.any():
-        return 1.0
+        return 0.0
     within = np.clip(first, numbers.centre - reach, numbers.centre + reach)[outside]
     per_unit = (residuals[0] - residuals[1])[outside] / (first - second)[outside]
     narrow = residuals[0].copy()
     narrow[outside] += per_unit * (within - first[outside])
     variances = [float(mean_of(np.square(e), numbers.weights)) for e in (residuals[0], narrow)]
-    return max(variances[0] / variances[1], 1.0) if variances[1] > 0.0 else 1.0
+    return 0.5 * numbers.n_counted * max(math.log(variances[0] / variances[1]), 0.0) if variances[1] > 0.0 else 0.0

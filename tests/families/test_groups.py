@@ -53,6 +53,17 @@ def test_design_effects_are_those_of_slow_sums(grouped, in_sequence):
         np.testing.assert_allclose(part.design_effects(first, second), max(slow, 1.0))
 
 
+def test_noise_is_of_all_rows_where_groups_have_nothing_in_common():
+    """A design effect is above one by chance. Without every second row outliers have no noise that explains them."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.normal(size=(300, 3)), rng.standard_t(3, size=300)])
+    effects = fitted(X, groups=np.arange(300) // 3).found_graph().scores.models.design_effects
+    assert all(effects.apart(node).all() for node in range(4))
+    X, groups = visits(0)
+    of_persons = fitted(X, groups=groups).found_graph().scores.models.design_effects
+    assert min(of_persons.apart(node).mean() for node in range(4)) < 0.2
+
+
 def test_a_weighted_fit_to_copies_is_the_fit_to_one_of_each():
     x, noise = np.random.default_rng(1).normal(size=(2, 1, 80))
     y = np.tanh(x[0]) + 0.5 * noise[0]

@@ -15,8 +15,8 @@ from support.families import (
     Student,
     cost_of,
     fit_noise,
+    gain_by_heaps,
     noise_gain,
-    variance_by_heaps,
 )
 
 KINDS = {
@@ -132,8 +132,9 @@ def test_what_wide_heaps_add_to_the_variance_of_residuals_is_no_gain_of_other_no
     response = GaussianResponse.over_cells(centre - reach, centre + reach, samples, None)
     residuals = [(sample - mean) / deviation for sample in samples]
     within = (np.clip(samples[0], centre - reach, centre + reach) - mean) / deviation
-    assert variance_by_heaps(response, residuals) == pytest.approx(np.mean(residuals[0] ** 2) / np.mean(within**2))
-    assert variance_by_heaps(GaussianResponse.exact(centre, None), residuals[:1]) == 1.0
+    nats = n / 2 * np.log(np.mean(residuals[0] ** 2) / np.mean(within**2))
+    assert gain_by_heaps(response, residuals) == pytest.approx(nats)
+    assert gain_by_heaps(GaussianResponse.exact(centre, None), residuals[:1]) == 0.0
     assert noise_gain(residuals, "auto", None)[0] > 500.0
     arguments = np.ones((1, 1), dtype=int), np.full((1, 1), 2.0), 1.0, 0, None, None
     models = FamilyModels(Families(centre[np.newaxis], [response], *arguments))

@@ -23,7 +23,7 @@ from icdh._node_model.columns import READERS, Column, Columns, Reading
 from icdh._node_model.count import CountLaw, CountResponse
 from icdh._node_model.evidence import SEARCH_TOLERANCE, Start, at_fixed_point, odds_without_parents
 from icdh._node_model.families import Families
-from icdh._node_model.family_models import OPTIMISM, FamilyModels, variance_by_heaps
+from icdh._node_model.family_models import OPTIMISM, FamilyModels, gain_by_heaps
 from icdh._node_model.gain_estimates import (
     FUNCTIONS,
     LEAST_PROMISE,
