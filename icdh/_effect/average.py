@@ -9,6 +9,11 @@ where weights are scaled to sum to the number of rows. Rows may have weights of 
 alone (the treated) the mean is over them, and weights are multiplied by the probability of that value. It is right if
 either fit is. No probability is clipped.
 
+Where the effect has two values, an arm's fit departs from that of all rows by a term for ten rows of its rarer value
+(Peduzzi et al.), and means stay in the range: a free fit to two events among 42 gave -0.22 where the risk of the others
+is 0.09, and intervals of 95 % held 42 of 60 truths. In each arm an event and a non-event more (Agresti, Caffo) give the
+least variance; it was zero without events.
+
 A mean of all rows is given unless its variance is 1.3 times as large as without the rows that hardly ever have one of
 the values. Then the answer is about the others: of all sets of the smallest 1 / p_0 + 1 / p_1 that whose mean effect
 has the least variance. The mean of all rows then has bounds. Where fewer than ten effective rows of a value or a tenth
@@ -20,6 +25,10 @@ Robins, Rotnitzky, Zhao: "Estimation of regression coefficients when some regres
 of the American Statistical Association 89, 1994.
 Crump, Hotz, Imbens, Mitnik: "Dealing with limited overlap in estimation of average treatment effects", Biometrika 96,
 2009.
+Peduzzi, Concato, Kemper, Holford, Feinstein: "A simulation study of the number of events per variable in logistic
+regression analysis", Journal of Clinical Epidemiology 49, 1996.
+Agresti, Caffo: "Simple and effective confidence intervals for proportions and differences of proportions result from
+adding two successes and two failures", American Statistician 54, 2000.
 Manski: "Nonparametric bounds on treatment effects", American Economic Review 80, 1990.
 """
 
@@ -36,6 +45,7 @@ from icdh.exceptions import option
 
 FEWEST, LEAST_SHARE = 10.0, 0.1  # effective rows; share of the rows
 UNFORESEEN = 1.0  # row whose value of the cause the covariates did not tell, at least
+ROWS_OF_TERM = 10.0  # of the rarer of two values of the effect
 LEAST_GAIN = 1.3  # times the least variance, from which rows without counterparts are left out
 
 
@@ -74,6 +84,17 @@ class Difference:
     def _folds(self) -> Integers:
         return self.sample.folds((self.sample.cause == max(self.ends)) * 1.0)  # those of the opposite contrast, too
 
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        """The two values of the effect; of a number no bounds."""
+        values = np.unique(self.sample.effect)
+        return (float(values[0]), float(values[1])) if values.size == 2 else (-math.inf, math.inf)
+
+    def _most_terms(self, rows: Mask) -> float:
+        """Return the degrees of freedom that rows can tell, a term for ten rows of the rarer of two values."""
+        events = np.sum(self.sample.effect[rows] == self._range[0])
+        return math.inf if self._range[1] == math.inf else 1.0 + min(events, rows.sum() - events) / ROWS_OF_TERM
+
     def _compares(self, rows: Mask) -> bool:
         """Return whether rows with each value are many enough, and not all in one group."""
         least = FEWEST if len(self.sample.covariates) else 2
@@ -85,9 +106,9 @@ class Difference:
         splines, at, folds, effect = self.sample.splines, self._arms, self._folds, self.sample.effect[:, np.newaxis]
         high = splines.probabilities(at[1], folds)
         low = 1.0 - high if at.any(axis=0).all() else splines.probabilities(at[0], folds)
-        means = [splines.means(effect, folds, rows=rows)[0][:, 0] for rows in at]
+        means = [splines.means(effect, folds, rows=rows, most=self._most_terms(rows))[0][:, 0] for rows in at]
         chances = np.clip([low, high], 1e-12, 1.0)  # against division by zero alone
-        return chances, np.array(means), chances[self.target] if self.target >= 0 else np.ones_like(high)
+        return chances, np.clip(means, *self._range), chances[self.target] if self.target >= 0 else np.ones_like(high)
 
     def estimate(self) -> Estimate:
         """Return the mean effect in the user's unit, of rows with counterparts; NaN where hardly any row has one."""
@@ -132,17 +153,39 @@ class Difference:
         weights = each * self._arms * chance / probabilities
         weights *= size / weights.sum(axis=1, keepdims=True)
         corrections = weights * (y - means)
-        low, high = ((members * means).sum(axis=1) + corrections.sum(axis=1)) / size
+        low, high = np.clip(((members * means).sum(axis=1) + corrections.sum(axis=1)) / size, *self._range)
         jackknifed = corrections / np.maximum(1.0 - weights / size, 0.1)
         influence = np.diff(members * (means - [[low], [high]]) + jackknifed, axis=0)[0]
         left, compared = (self._arms * (y - means)).sum(axis=0), each * (kept & self._arms.any(axis=0))
         riesz = float((each * np.square(chance) / probabilities).sum()) * y.size / size**2
         rows = effective_rows(weights[0]), effective_rows(weights[1])
-        covariances, _ = sandwich(influence[:, np.newaxis] / size, members / size, self.sample.groups)
+        variance, of_rows = (
+            float(sandwich(influence[:, np.newaxis] / size, members / size, groups)[0].max())
+            for groups in (self.sample.groups, ())
+        )
         fewest = min(effective_rows(sums_of(arm, of)) for of in self.sample.groups or (None,) for arm in weights)
-        error, degrees = math.sqrt(float(covariances.max())), max(fewest - 1.0, 1.0)
+        design_effect = max(variance / max(of_rows, 1e-300), 1.0)
+        added, shift = self._of_one_more(weights, np.array(rows) / design_effect)
+        error, degrees = math.sqrt(variance + added), max(fewest - 1.0, 1.0)
         scale = math.sqrt(float(np.average(np.square(left), weights=compared)) * riesz)
-        return Estimate(float(high - low), error, degrees, scale, rows, influence)
+        most = self._range[1] - self._range[0]
+        return Estimate(float(high - low), error, degrees, scale, rows, influence, shift=shift, most=most)
+
+    def _of_one_more(self, weights: Floats, rows: Floats) -> tuple[float, float]:
+        """Return what an event and a non-event more in each arm add to the variance, and move the interval.
+
+        Where an arm has no event this is all that is known of its variance. The interval then has the centre of Agresti
+        and Caffo; with events it has so much of it as they add to the variance, next to nothing with a hundred.
+        """
+        low, length = self._range[0], self._range[1] - self._range[0]
+        if length == math.inf:
+            return 0.0, 0.0
+        share = ((weights * self.sample.effect).sum(axis=1) / weights.sum(axis=1) - low) / length
+        more = (rows * share + 1.0) / (rows + 2.0)
+        plain, least = share * (1.0 - share) / rows, more * (1.0 - more) / (rows + 2.0)
+        added = np.maximum(least - plain, 0.0)
+        moved = (more - share) * added / (plain + added)
+        return length**2 * float(added.sum()), length * float(moved[1] - moved[0])
 
     @cached_property
     def _is_determined(self) -> bool:

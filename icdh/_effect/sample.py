@@ -148,6 +148,8 @@ class Estimate:
         Where the mean of all these rows lies, whatever the others would be.
     notes : tuple of str
         What to know before it is used.
+    shift, most : float
+        How far the centre of the interval is from the estimate, and the largest effect that is possible.
     """
 
     value: float
@@ -159,19 +161,22 @@ class Estimate:
     share: float = 1.0
     bounds: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
+    shift: float = 0.0
+    most: float = math.inf
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the interval of Student's t that holds the truth with this probability."""
         from scipy.special import stdtrit
 
         reach = float(stdtrit(max(self.degrees, 1.0), (1.0 + level) / 2.0)) * self.error
-        return self.value - reach, self.value + reach
+        centre = self.value + self.shift
+        return max(centre - reach, -self.most), min(centre + reach, self.most)
 
     def times(self, factor: float) -> "Estimate":
         """Return the estimate in a unit that is so many times smaller."""
         bounds = None if self.bounds is None else (factor * self.bounds[0], factor * self.bounds[1])
-        value, error, scale = factor * self.value, factor * self.error, factor * self.scale
-        return replace(self, value=value, error=error, scale=scale, bounds=bounds)
+        moved = {name: factor * getattr(self, name) for name in ("value", "error", "scale", "shift", "most")}
+        return replace(self, bounds=bounds, **moved)
 
 
 def effective_rows(weights: Floats) -> float:

@@ -20,6 +20,7 @@ Hastie, Tibshirani, Friedman: "The Elements of Statistical Learning", 2nd editio
 Newey, Robins: "Cross-fitting and fast remainder rates for semiparametric estimation", arXiv 1801.09138, 2018.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -145,7 +146,9 @@ class Splines:
         columns = np.column_stack([self._design, *beside, target])
         return _ridge(columns.T @ (self._weights[:, np.newaxis] * columns), 0)[1]
 
-    def means(self, targets: Floats, folds: Integers, steps: int = 0, rows: Mask | None = None) -> tuple[Floats, float]:
+    def means(
+        self, targets: Floats, folds: Integers, steps: int = 0, rows: Mask | None = None, most: float = math.inf
+    ) -> tuple[Floats, float]:
         """Return the means of targets given covariates, shape (n, k), each row by a fit to the other folds.
 
         Beside them stand the degrees of freedom that a fit uses, on average.
@@ -160,6 +163,8 @@ class Splines:
             Undersmoothing, in steps of the penalty.
         rows : ndarray of bool, shape (n,), optional
             Some rows: their means are those of all rows, and a correction.
+        most : float
+            The most degrees of freedom of this correction; 1 is a shift alone.
         """
         width, weights = self._design.shape[1], [self._weights, *([] if rows is None else [self._weights * rows])]
         if width == 1:  # nothing to adjust for: the mean of all rows
@@ -169,11 +174,11 @@ class Splines:
         stages = [_training_products(columns, each, folds) for each in weights]
         for k in range(width, columns.shape[1]):
             slopes, kept = np.zeros((len(stages[0]), width)), [*range(width), k]
-            for products in stages:
+            for products, limit in zip(stages, (math.inf, most), strict=False):
                 for fold, before in enumerate(slopes):
                     left = np.eye(width + 1)
                     left[:width, width] = -before
-                    step, _, used = _ridge(left.T @ products[fold][np.ix_(kept, kept)] @ left, steps)
+                    step, _, used = _ridge(left.T @ products[fold][np.ix_(kept, kept)] @ left, steps, limit)
                     slopes[fold] += step
                     degrees.append(used)
             predicted.append((self._design * slopes[folds]).sum(axis=1))
@@ -212,7 +217,7 @@ def _training_products(columns: Floats, weights: Floats, folds: Integers) -> Flo
     return np.asarray(products.sum(axis=0) - products)
 
 
-def _ridge(products: Floats, undersmoothing: int) -> tuple[Floats, float, float]:
+def _ridge(products: Floats, undersmoothing: int, most: float = math.inf) -> tuple[Floats, float, float]:
     """Return intercept and slopes, the least error of generalised cross-validation, and degrees of freedom.
 
     The penalty is the best one, or so many steps below it as leave three quarters of the rows as degrees of freedom.
@@ -223,17 +228,21 @@ def _ridge(products: Floats, undersmoothing: int) -> tuple[Floats, float, float]
         The sums of products of a column of ones, the columns of the design and the target.
     undersmoothing : int
         How many steps.
+    most : float
+        The most degrees of freedom.
     """
+    penalties = PENALTIES if most == math.inf else np.append(PENALTIES, 1e12)  # whose slopes are zero
     n, means = float(products[0, 0]), products[0] / products[0, 0]
     centred = products[1:, 1:] - n * np.outer(means[1:], means[1:])
     squares, vectors = np.linalg.eigh(centred[:-1, :-1])
     squares, along = np.maximum(squares, 0.0), vectors.T @ centred[:-1, -1]
-    shrunk = squares + PENALTIES[:, np.newaxis]
-    left = centred[-1, -1] - (along**2 * (squares + 2.0 * PENALTIES[:, np.newaxis]) / shrunk**2).sum(axis=1)
+    shrunk = squares + penalties[:, np.newaxis]
+    left = centred[-1, -1] - (along**2 * (squares + 2.0 * penalties[:, np.newaxis]) / shrunk**2).sum(axis=1)
     used = 1.0 + (squares / shrunk).sum(axis=1)
     error = np.where(used < 0.9 * n, n * np.maximum(left, 0.0) / np.maximum(n - used, 1.0) ** 2, np.inf)
     best = int(np.argmin(error))
-    allowed = (np.arange(len(PENALTIES)) >= best - undersmoothing) & (used <= max(n / 4.0, used[best]))
+    most = min(max(n / 4.0, used[best]), most + 1e-6)
+    allowed = (np.arange(len(penalties)) >= best - undersmoothing) & (used <= most)
     chosen = int(np.argmax(allowed))
     slopes: Floats = vectors @ (along / shrunk[chosen])
     return np.append(means[-1] - means[1:-1] @ slopes, slopes), float(error[best]), float(used[chosen])

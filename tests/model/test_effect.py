@@ -406,6 +406,54 @@ def test_the_other_way_round_is_the_negative(table):
     assert [back.estimate, back.lower] == pytest.approx([-there.estimate, -there.upper], rel=1e-6)
 
 
+# Rare events.
+
+
+def events(*arms):
+    """A cause and an effect of two values: events and rows of each arm."""
+    return np.array([(arm, k < cases) for arm, (cases, rows) in enumerate(arms) for k in range(rows)], dtype=float)
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")  # of an arm of fewer than 20
+def test_a_few_events_in_a_small_arm_are_not_extrapolated():
+    """Some 24 of 800 are treated, and one or two of them have the event; a free fit to them erred by up to 1.1."""
+    held, errors = 0, []
+    for seed in range(40, 70):
+        rng = np.random.default_rng(seed)
+        age, treated = rng.normal(size=800), (rng.random(800) < 0.03) * 1.0
+        died = (rng.random(800) < 0.02 + 0.05 * treated) * 1.0
+        answer = icdh.effect(np.column_stack([age, treated, died]), 1, 2, [0])
+        held += answer.lower < 0.05 < answer.upper
+        errors.append(answer.estimate - 0.05)
+    assert held >= 27
+    assert max(map(abs, errors)) < 0.2
+
+
+def test_an_arm_without_events_has_the_interval_of_agresti_and_caffo():
+    answer = icdh.effect(events((169, 1606), (0, 23)), 0, 1, [])
+    p, n = np.array([170, 1]) / np.array([1608, 25]), np.array([1608, 25])
+    reach = student.ppf(0.975, 22) * np.sqrt(np.sum(p * (1.0 - p) / n))
+    assert answer.estimate == pytest.approx(-169 / 1606)
+    np.testing.assert_allclose([answer.lower, answer.upper], [-0.0657 - reach, -0.0657 + reach], atol=0.002)
+    assert answer.upper > 0.0  # Fisher's exact test has p = 0.16
+    other = icdh.effect(1.0 - events((169, 1606), (0, 23)), 0, 1, [], contrast=(1, 0))
+    assert [-other.upper, -other.lower] == pytest.approx([answer.lower, answer.upper], rel=1e-6)
+
+
+def test_an_arm_with_many_events_has_welchs_interval_and_none_goes_beyond_the_possible():
+    X = events((300, 1000), (120, 1000))
+    answer = icdh.effect(X, 0, 1, [])
+    welch = ttest_ind(X[1000:, 1], X[:1000, 1], equal_var=False).confidence_interval(0.95)
+    np.testing.assert_allclose([answer.lower, answer.upper], welch, atol=0.01 * width(answer))
+    assert icdh.effect(events((0, 25), (25, 25)), 0, 1, []).upper == pytest.approx(1.0)
+
+
+def test_persons_given_twice_are_no_more_rows_without_events():
+    once, groups = events((20, 200), (0, 30)), np.tile(np.arange(230), 2)
+    answers = icdh.effect(once, 0, 1, []), icdh.effect(np.concatenate([once] * 2), 0, 1, [], groups=groups)
+    assert width(answers[1]) == pytest.approx(width(answers[0]), rel=0.01)
+
+
 # Weights of rows.
 
 
