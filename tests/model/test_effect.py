@@ -246,6 +246,27 @@ def test_of_zeros_and_doses_the_curve_may_jump():
     assert [start, later] == pytest.approx([2.15, 0.4], abs=0.15)
 
 
+@cases(
+    ("function", "step"),
+    (np.sqrt, (0.0, 5.0)),
+    (lambda dose: 1.0 * (dose >= 2.0), (1.0, 2.0)),
+    (lambda dose: 1.0 * (dose > 5.0), (2.0, 10.0)),  # which 1 % of the rows have
+    (lambda dose: np.interp(dose, [0.0, 2.0, 5.0], [0.0, 3.0, 1.0]), (1.5, 3.5)),  # between doses
+)
+def test_a_few_doses_may_have_any_means(function, step):
+    rng = np.random.default_rng(12)
+    dose = rng.choice([0.0, 1.0, 2.0, 5.0, 10.0], p=[0.3, 0.3, 0.2, 0.19, 0.01], size=2000)
+    X = np.column_stack([dose, function(dose) + 0.1 * rng.normal(size=2000)])
+    answer = icdh.effect(X, 0, 1, [], contrast=step)
+    low, high = (X[dose == value, 1] for value in step)
+    if low.size and high.size:
+        error = np.sqrt(low.var() / low.size + high.var() / high.size)
+        assert answer.estimate == pytest.approx(high.mean() - low.mean())
+        assert width(answer) == pytest.approx(2.0 * 1.96 * error, rel=0.1)
+    assert answer.estimate == pytest.approx(float(np.diff(function(np.array(step)))[0]), abs=0.1)
+    assert icdh.effect(X, 0, 1, []).estimate == pytest.approx(slope_of(X[:, 1], dose))
+
+
 def test_a_target_chooses_the_rows():
     """The effect is one plus age: larger among the treated, who are older."""
     X = confounded(4, 3000)
