@@ -1182,6 +1182,24 @@ def test_the_bend_test_keeps_its_level():
     assert rejected <= 14
 
 
+def tells_a_bend(x, mean, spread, rng):
+    y = mean + spread * rng.normal(size=x.size)
+    return Slope(Sample(y, x, np.empty((0, x.size)), (), np.ones(x.size))).bend() < 0.01
+
+
+def test_the_bend_test_keeps_its_level_where_the_cause_is_skewed_and_the_spread_grows_and_has_power():
+    rejected = found = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        income = np.exp(rng.normal(size=150))
+        rejected += tells_a_bend(income, income, 1.0 + income, rng)
+        if seed < 20:
+            x = rng.uniform(-1.0, 1.0, size=1000)
+            found += tells_a_bend(x, x + 0.48 * x**2, 1.0, rng)  # 2 % of what the line leaves
+    assert rejected <= 3
+    assert found >= 12
+
+
 def test_weights_of_a_graph_that_the_answer_lacks_are_said():
     X, weights = doses(), np.random.default_rng(2).gamma(2.0, size=400)
     model = HNMSearch(n_restarts=1, knowledge={"roots": [0], "required": [(1, 2)]}).fit(X, sample_weight=weights)
