@@ -99,7 +99,8 @@ def effect(
         Kinds of columns, as of `icdh.HNMSearch`; what ``model`` holds as labels are labels. Grades are numbers unless
         they are declared categorical.
     missing_values : collection or mapping of names to collections, optional
-        Codes of gaps, as of `icdh.HNMSearch`; leave out rows with gaps.
+        Codes of gaps, as of `icdh.HNMSearch`: they are no numbers. A gap in a column of the question is an error; leave
+        its row out first, as ``icdh effects --missing drop`` does, or fill it.
     model : HNMSearch, ICDH or StructuralModel, optional
         Whose graph is used; by default an `icdh.HNMSearch` is fitted to X where a graph is needed. "posterior" needs
         a fitted `icdh.HNMSearch`.
@@ -117,7 +118,8 @@ def effect(
     Raises
     ------
     ValueError, TypeError
-        If an argument is not what it should be, or the graph has no path from cause to effect: no path is no estimate.
+        If an argument is not what it should be, the columns of the question have gaps, or the graph has no path from
+        cause to effect: no path is no estimate.
 
     Warns
     -----
@@ -334,7 +336,10 @@ class _Question:
         table, order = self.table, [*covariates, self.cause, self.effect]
         if table.gaps[order].any():
             gaps = gaps_message(table.gaps[order], [table.names[k] for k in order])
-            raise ValueError(f"{option('X')} has gaps (NaN) in {gaps}; drop these rows or impute them first")
+            codes = f"NaN, or codes of {option('missing_values')}"
+            raise ValueError(
+                f"{option('X')} has gaps ({codes}) in {gaps}; leave these rows out, or fill the gaps first"
+            )
         for role, at in (("cause", self.cause), ("effect", self.effect)):
             if not table.varying[at]:
                 raise ValueError(f"the {role} {table.names[at]!r} takes one value alone; nothing is known of others")

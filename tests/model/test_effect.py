@@ -1104,6 +1104,12 @@ def test_gaps_matter_in_the_columns_of_the_question_alone(table, answer):
     assert icdh.effect(gaps, "dose", "answer", ["age"]).estimate == pytest.approx(answer.estimate)
     with pytest.raises(ValueError, match="9 in 'other'"):
         icdh.effect(gaps, "dose", "answer", ["age", "other"])
+    coded = gaps.fillna(-9.0)
+    with pytest.raises(
+        ValueError, match=r"NaN, or codes of missing_values\) in 9 of 500 rows: 9 in 'other'; leave these"
+    ):
+        icdh.effect(coded, "dose", "answer", ["age", "other"], missing_values={"other": [-9]})
+    assert np.isfinite(icdh.effect(coded[9:], "dose", "answer", ["other"], missing_values={"other": [-9]}).estimate)
 
 
 def test_text_of_two_labels_may_be_declared_binary():
