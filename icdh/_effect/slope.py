@@ -177,14 +177,17 @@ class Slope:
         from scipy.special import chdtrc
 
         line, further = self._line.terms, self._curve.terms[:, 1:]
-        if not further.shape[1] or self._effect.std() <= LEAST * float(self.sample.effect.std()):
+        if not further.shape[1]:
             return math.nan
         weighted = self.sample.weights[:, np.newaxis] * line
         size = float((weighted * line).sum())
         left = self._effect - line[:, 0] * self._line.theta[0]
         scores = (self.sample.weights * left)[:, np.newaxis] * (further - line * (weighted.T @ further) / size)
         covariances, _ = sandwich(scores, (weighted * line)[:, 0] / size, self.sample.groups)
-        total, inverses = scores.sum(axis=0), np.linalg.pinv(covariances, hermitian=True)
+        total, sizes = scores.sum(axis=0), np.abs(scores).sum()
+        if max(np.abs(total).max(), math.sqrt(np.abs(covariances).max())) <= LEAST * sizes:
+            return math.nan  # no row, or group, tells of a bend but by rounding
+        inverses = np.linalg.pinv(covariances, hermitian=True)
         return float(chdtrc(further.shape[1], min(float(total @ inverse @ total) for inverse in inverses)))
 
     def _notes(self, share: float = 1.0) -> list[str]:

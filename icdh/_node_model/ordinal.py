@@ -25,9 +25,8 @@ from scipy.special import log_expit
 
 from icdh._node_model._kernels import LOG_VARIANCE_LIMIT
 from icdh._node_model._outputs_kernels import LEAST_GAP, LOGISTIC_DEVIATION, ordinal_terms
-from icdh._node_model.categorical import TRACE
 from icdh._node_model.law import DiscreteLaw, Law
-from icdh._node_model.response import CodedResponse, Terms, weighted_terms
+from icdh._node_model.response import TRACE, CodedResponse, Terms, weighted_terms
 from icdh._table.categories import MOST_LABELS
 from icdh._table.ties import nearest
 from icdh._utils.arrays import Floats, Integers

@@ -27,6 +27,7 @@ Coded = TypeVar("Coded", bound="CodedResponse")  # typing.Self of Python 3.11
 
 ENOUGH = 128  # ranks of the observations of a Fisher matrix, for every weight, that give steps a direction
 BLOCK = 4 * ROWS  # observations whose Fisher matrices by the outputs are in memory at once
+TRACE = 1e-3  # the count of a label that never counts: causes would gain 4 nats for each that had half a count
 
 
 class Numbers:
