@@ -83,6 +83,7 @@ def suspected_codes(values: Floats) -> dict[float, int]:
 
     A code lies outside the other values, farther than half of their range, and is written as programs write codes
     (`looks_like_a_code`). Or it is negative where the others are a few positive whole numbers, and zero is not between.
+    Or it is 8 or 9 where the others are the grades from 1 to one at least three below.
 
     Parameters
     ----------
@@ -93,6 +94,8 @@ def suspected_codes(values: Floats) -> dict[float, int]:
     # A code is the smallest or the largest value, or next to another code.
     ends = np.r_[0 : min(3, distinct.size), max(distinct.size - 3, 0) : distinct.size]
     at = [k for k in np.unique(ends) if looks_like_a_code(float(distinct[k]))]
+    if n_beyond := _beyond_grades(distinct):
+        return dict(zip(distinct[-n_beyond:].tolist(), counts[-n_beyond:].tolist(), strict=True))
     if of_grades := _negative_among_grades(distinct):
         return dict(zip(distinct[:of_grades].tolist(), counts[:of_grades].tolist(), strict=True))
     others = np.delete(distinct, at)
@@ -110,6 +113,14 @@ def _negative_among_grades(distinct: Floats) -> int:
     negative = int(np.count_nonzero(distinct < 0.0))
     are_grades = 0 < negative <= 2 and 3 <= distinct.size - negative <= MOST_GRADES and not (distinct % 1.0).any()
     return negative if are_grades and distinct[negative] - distinct[negative - 1] > 1.0 else 0
+
+
+def _beyond_grades(distinct: Floats) -> int:
+    """Return how many sorted values are 8 or 9, and far above grades that are all numbers from 1 on; else 0."""
+    beyond = 1 + int(distinct[-2:].tolist() == [8.0, 9.0]) if distinct[-1:].tolist() in ([8.0], [9.0]) else 0
+    grades = distinct[: distinct.size - beyond]
+    are_grades = beyond and grades.size >= 3 and np.array_equal(grades, 1.0 + np.arange(grades.size))
+    return beyond if are_grades and distinct[-beyond] - grades.size >= 3.0 else 0
 
 
 def codes_message(columns: Sequence[Floats], names: Sequence[Hashable]) -> str | None:

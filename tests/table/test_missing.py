@@ -297,6 +297,13 @@ GRADES = np.arange(300.0) % 5 + 1.0
     (np.r_[GRADES, -GRADES], {}),
     (GRADES - 1.5, {}),
     (np.r_[np.arange(30.0) + 1.0, -1.0, -1.0], {}),
+    # So may be 8 and 9 above them.
+    (np.r_[GRADES, [9.0] * 7], {9.0: 7}),
+    (np.r_[GRADES, [8.0] * 2, [9.0] * 3], {8.0: 2, 9.0: 3}),
+    (np.r_[GRADES, [7.0, 7.0, 9.0, 9.0]], {}),
+    (np.r_[GRADES, [6.0, 8.0, 8.0]], {}),
+    (np.r_[GRADES, [8.0, 8.0, 24.0]], {}),
+    (np.r_[GRADES - 1.0, [9.0, 9.0]], {}),
 )
 def test_codes_are_told_from_the_values_beside_them(values, codes):
     assert suspected_codes(values) == codes
