@@ -76,7 +76,8 @@ def effect(
         each.
     contrast : pair, optional
         The values that the cause is set from and to. By default 0 and 1, no and yes, or the reference label and each
-        other one. The effect of a number is that of each unit. With ``contrast`` it is that of a step along its curve.
+        other one. The effect of a number is that of each unit. With ``contrast`` it is that of a step along its curve,
+        which may turn at each of at most twelve values.
     target : {"all", "treated", "untreated"}
         Whose mean effect is estimated: that of all rows, or of those with the second or the first value of the
         contrast. Not of a number, nor with ``within``.
