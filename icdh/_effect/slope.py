@@ -13,9 +13,10 @@ Where the effect bends or varies, theta is the mean of slopes, weighted by the v
 covariates; of a cause that is Gaussian given covariates it is the plain mean slope (Stein's identity). Along the curve
 the cause is a natural spline, with a jump at a value that a fifth of the rows have, and every term is freed of x alike.
 Of at most twelve values each that five rows have may be a turn of the curve, so that a step compares their means: a
-line with one jump held the truth of five doses, whose effect is a root, in 16 of 100 tables. A score test of all further
-terms tells a bend. Its residuals are those of the line (Davidson, MacKinnon): a Wald test rejected 9 to 16 % of lines
-at 1 % where the cause is skewed and the spread grows with it.
+line with one jump held the truth of five doses, whose effect is a root, in 16 of 100 tables.
+
+A score test of all further terms tells a bend. Its residuals are those of the line (Davidson, MacKinnon): a Wald test
+rejected 6 to 16 % of lines at 1 % where the cause is skewed and the spread grows with it.
 
 The error is the sandwich of the jackknife, of whole groups where there are any: with h the leverage of a row or group,
 its score counts 1 / (1 - h) times (HC3, CR3). The variance counts n / (n - p) times, with p the degrees of freedom that
