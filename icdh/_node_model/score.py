@@ -44,6 +44,7 @@ GROWTH_GAIN = 5.0  # nats that twice the hidden units must gain
 FEW_DIFFERENCES = 2  # parents that only one of two similar families has
 LINEAR_SHARE = 0.5  # of the effects, from which linear models have a search of their own
 WIDE = 100  # families at once, whose gains processes on a cluster may estimate: fewer take less time than to send them
+FAILED = 100.0  # nats by which a fit is worse than that without parents, whose further weights are zero
 TRIED = 0.1  # share of what other noise has to gain in the end, from which a search by it is tried
 CERTAIN = 0.6  # nats an observation that an edge gains, beyond which no fit without it is as good
 FAILED = 20.0  # nats that residuals of a fit tell of its own parents, above which the fit has failed
@@ -264,9 +265,14 @@ class FamilyScore:
         return min(known, key=lambda pair: pair[0].evidence, default=None)
 
     def fit(self, family: Family, start: Start = COLD) -> NodeFit:
-        """Return a new fit of a family, which is not kept."""
+        """Return a new fit of a family, which is not kept; a cold one where the start leads far below no parents."""
         self.clock.check()
-        return self.models.fit(family, self.units[family[0]], start)
+        fit, without = self.models.fit(family, self.units[family[0]], start), (family[0], ())
+        known = self.memory.fits.get(self._key(without))
+        if start.theta is None or known is None or fit.evidence < known.evidence + FAILED:
+            return fit
+        cold = self.models.fit(family, self.units[family[0]], Start(seed=start.seed, tol=start.tol))
+        return min(fit, cold, key=lambda each: each.evidence)
 
     def fit_twice_the_units(self, family: Family) -> NodeFit:
         """Return a fit of a family that was scored with twice the units, which is not kept."""

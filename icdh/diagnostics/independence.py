@@ -122,7 +122,7 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
         noise, mean = "none", None
         if density is not None:
             mean = law.mean_and_scale(outputs)[0][seen]
-            noise = noise_gain([residual], "auto", None)[1] if residual.size > 2 else "gaussian"
+            noise = noise_gain([residual], "auto", None)[1] if residual.size > 2 else noise
             noise = density.errors.name if noise == "gaussian" else noise
         misfit = misfit_of_residual(residual, causes)
         residuals[node] = Residual(residual, seen, seen[counts[node]], mean, noise, misfit)
