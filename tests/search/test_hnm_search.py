@@ -202,14 +202,17 @@ def test_duplicated_computed_and_discrete_columns_are_warned_about(table):
 
 
 def test_a_column_that_a_computed_one_determines_is_named_too():
-    """The weight in pounds is a multiple of the weight; its logarithm is of either."""
-    weight = np.round(np.random.default_rng(0).normal(120.0, 20.0, size=400), 1)
-    names = ["ounces", "pounds", "log"]
+    """The weight in pounds is a multiple of the weight; its logarithm is of either; what is lifted is of two."""
+    weight, angle = np.random.default_rng(0).normal([120.0, 0.0], [20.0, 1.0], size=(400, 2)).T
+    weight = np.round(weight, 1)
+    names = ["ounces", "pounds", "log", "angle", "lifted"]
+    columns = [weight, weight / 16.0, np.log(weight), angle, (weight / 20.0 - 6.0) * angle]
     with pytest.warns(DataWarning) as caught:
-        HNMSearch().fit(pd.DataFrame(np.column_stack([weight, weight / 16.0, np.log(weight)]), columns=names))
+        HNMSearch().fit(pd.DataFrame(np.column_stack(columns), columns=names))
     messages = " ".join(str(each.message) for each in caught)
     assert "'pounds' (of 'ounces')" in messages or "'ounces' (of 'pounds')" in messages
-    assert "column determined by others up to a hundredth of the spread: 'log'" in messages
+    assert "column computed from another, but for rounding: 'log' (of 'ounces')" in messages
+    assert "column determined by others up to a hundredth of the spread: 'lifted'" in messages
 
 
 @pytest.mark.filterwarnings("ignore::icdh.DataWarning")

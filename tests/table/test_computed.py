@@ -92,6 +92,11 @@ def test_what_merely_rises_with_another_column_is_no_function(n):
     assert functions(np.array(columns, dtype=float), range(len(columns))) == []
 
 
+def test_noise_of_every_other_row_counts():
+    x, noise = np.random.default_rng(0).normal(size=(2, 4000))
+    assert functions(np.array([x, np.exp(x) + noise * (np.arange(4000) % 2)]), range(2)) == []
+
+
 def test_of_columns_that_give_one_another_the_first_is_said():
     columns = np.array([AGE, np.log(AGE), np.sqrt(AGE), (AGE - 40.0) ** 2])
     assert functions(columns, range(4)) == [(1, [0]), (2, [0, 1]), (3, [0, 1, 2])]
