@@ -12,6 +12,7 @@ from support.families import (
     GaussianResponse,
     NodeNetwork,
     OrdinalResponse,
+    Start,
     cold_start,
     columns_of,
     family_models,
@@ -352,3 +353,18 @@ def test_the_noise_of_an_effect_may_differ_between_the_levels_of_its_cause():
     parts = sum(noise_gain([residuals[cause == level]], "auto", None)[0] for level in (0.0, 1.0))
     assert parts > noise_gain([residuals], "auto", None)[0] + 20.0
     assert scores([family])[0] == pytest.approx(before - parts, abs=1e-9)
+
+
+def test_a_descent_that_ends_far_below_no_parents_is_begun_again(monkeypatch):
+    """A start from another family may leave the rows; zero weights are always better than that."""
+    scores, family = evidence(bent()), (0, (1,))
+    scores([(0, ()), family])
+    fit, cold = scores.models.fit, scores.fit(family)
+
+    def lost(family, hidden_units, start):
+        found = fit(family, hidden_units, start)
+        return found if start.theta is None else found._replace(evidence=found.evidence + 1e4)
+
+    monkeypatch.setattr(scores.models, "fit", lost)
+    known = scores.fit_of(family)
+    assert scores.fit(family, Start(known.theta, known.precision)).evidence == cold.evidence
