@@ -1,5 +1,6 @@
 """``icdh effects``: what happens to one variable if another is changed."""
 
+import csv
 import json
 import math
 from collections.abc import Sequence
@@ -123,8 +124,9 @@ def _answer(command: "Effects") -> "Effect":
     declared = dict(command.kinds) or None
     contrast = None
     if command.contrast is not None:
-        of, texts = table_of(rows.table, None, False, declared), command.contrast.split(",")
-        contrast = [cell_of(of, command.cause, text.strip(), "--contrast") for text in texts]
+        of = table_of(rows.table, None, False, declared)
+        cells = next(csv.reader([command.contrast], skipinitialspace=True))
+        contrast = [cell_of(of, command.cause, cell.strip(), "--contrast") for cell in cells]
     model = _fitted(command, rows) if saved is None and adjust in GRAPHS else saved  # it shows its own progress
     with watched(command, "", doing="estimating the effect"):
         return effect(
@@ -195,7 +197,8 @@ class Question:
     )
     within: Sequence[str] = options.names("A,B", "columns of units, such as state,year, within which rows are compared")
     contrast: str | None = options.text(
-        "A,B", "from and to what the cause is set, as the table has them: 0,1 or no,yes"
+        "A,B",
+        "from and to what the cause is set, as the table has them: 0,1 or no,yes; with a comma in it: '\"a, b\",c'",
     )
     target: str = options.choice(("all", "treated", "untreated"), "the rows the answer is about", "all")
     level: float = options.option(0.95, "probability of the interval", **options.reader_of(LEVEL))

@@ -200,6 +200,14 @@ def test_effects_of_all_pairs_and_of_one(folder, model, printed, tmp_path):
     assert (average["contrast"], average["per_unit"]) == ([0.0, 1.0], None)
 
 
+def test_a_label_with_a_comma_is_quoted_in_a_contrast(tmp_path, printed):
+    rows = [f'"{"kept, or laid off" if k % 3 else "retired"}",{k % 7}' for k in range(210)]
+    (tmp_path / "t.csv").write_text("\n".join(["work,days", *rows]))
+    asked = ("effects", tmp_path / "t.csv", "--cause", "work", "--effect", "days", "--adjust", "none", "--json")
+    answer = json.loads(printed(*asked, "--contrast", 'retired, "kept, or laid off"'))
+    assert answer["contrast"] == ["retired", "kept, or laid off"]
+
+
 def test_effects_of_a_trial_and_of_an_observational_table(tmp_path, printed, refused):
     rng = np.random.default_rng(0)
     age = rng.normal(size=400)
