@@ -300,7 +300,10 @@ class GraphSearch:
         if found.ended_early or gains not in (None, scores.linear_gains):  # the orders searched by tables have decided
             return found
 
-        least = -np.inf if gains is None else SIZES.doubtful * scores.families.n_observations
+        # Of linear effects the search over orders has, too, but for directions that other noise alone tells.
+        least = -np.inf
+        if gains is not None and scores.noise == "gaussian":
+            least = SIZES.doubtful * scores.families.n_observations
 
         def is_decided(graph: Graph, node: int) -> bool:
             family = node, graph[node]

@@ -5,9 +5,10 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import cases, forbidding, hetero_chain, parents_of, replayed
+from helpers import cases, forbidding, hetero_chain, parents_of, recorded, replayed
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from support.estimators import graph_search
 from support.families import Start, free_cost
 
 from icdh import DataWarning, HNMSearch, graphs, simulate
@@ -278,3 +279,22 @@ def test_coin_flips_have_no_causes_whatever_the_noise(noise):
         X = np.c_[rng.normal(size=(100, 2)), rng.integers(0, 2, (100, 2))]
         edges += np.count_nonzero(HNMSearch(noise_distribution=noise).fit(X).adjacency_matrix_[:, 2:])
     assert edges <= 2
+
+
+@pytest.mark.parametrize("distribution", ["gaussian", "laplace"])
+def test_arrows_between_linear_effects_are_turned_where_the_noise_tells_directions(distribution, monkeypatch):
+    """Under Gaussian noise the search over orders has decided them: all graphs of a class are alike."""
+    X = simulate.simulate_sem(
+        simulate.erdos_renyi(8, 1, random_state=4),
+        800,
+        mechanism="linear",
+        noise="homo-nv",
+        distribution=distribution,
+        random_state=4,
+    ).X
+    calls = recorded(monkeypatch, graph_search, "turn_while_it_gains")
+    found = HNMSearch().fit(X).found_graph()
+    assert found.scores.noise == ("gaussian" if distribution == "gaussian" else "auto")
+    (_, result, _, is_decided), _ = calls[-1]
+    effects = [node for node, parents in enumerate(result.graph) if parents]
+    assert {is_decided(result.graph, node) for node in effects} == {distribution == "gaussian"}
