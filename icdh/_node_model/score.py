@@ -44,7 +44,7 @@ GROWTH_GAIN = 5.0  # nats that twice the hidden units must gain
 FEW_DIFFERENCES = 2  # parents that only one of two similar families has
 LINEAR_SHARE = 0.5  # of the effects, from which linear models have a search of their own
 WIDE = 100  # families at once, whose gains processes on a cluster may estimate: fewer take less time than to send them
-FAILED = 100.0  # nats by which a fit is worse than that without parents, whose further weights are zero
+LOST, LOST_A_ROW = 100.0, 0.01  # nats, and nats an observation, by which a descent ends below no parents
 TRIED = 0.1  # share of what other noise has to gain in the end, from which a search by it is tried
 CERTAIN = 0.6  # nats an observation that an edge gains, beyond which no fit without it is as good
 FAILED = 20.0  # nats that residuals of a fit tell of its own parents, above which the fit has failed
@@ -269,10 +269,11 @@ class FamilyScore:
         self.clock.check()
         fit, without = self.models.fit(family, self.units[family[0]], start), (family[0], ())
         known = self.memory.fits.get(self._key(without))
-        if start.theta is None or known is None or fit.evidence < known.evidence + FAILED:
+        most = max(LOST, LOST_A_ROW * self.families.n_observations)
+        if start.theta is None or known is None or fit.evidence < known.evidence + most:
             return fit
         cold = self.models.fit(family, self.units[family[0]], Start(seed=start.seed, tol=start.tol))
-        return min(fit, cold, key=lambda each: each.evidence)
+        return min(fit, cold, key=lambda one: one.evidence)
 
     def fit_twice_the_units(self, family: Family) -> NodeFit:
         """Return a fit of a family that was scored with twice the units, which is not kept."""
