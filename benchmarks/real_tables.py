@@ -676,6 +676,13 @@ def read(path, names):
     return LabelledTable(np.column_stack([as_numbers([row[name] for row in rows]) for name in names]), names)
 
 
+def read_by_chance(path, levels):
+    """Return a table whose columns are in an order of chance, and the level of each."""
+    level_of = {name: k for k, level in enumerate(levels) for name in level.split()}
+    names = np.random.default_rng(sum(map(ord, path.stem))).permutation([*level_of]).tolist()
+    return read(path, names), np.array([level_of[name] for name in names])
+
+
 def as_numbers(cells):
     """Return the cells of a column as numbers, two labels as 0 and 1."""
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from harness import Results
-from real_tables import LEVELS, read
+from real_tables import LEVELS, read_by_chance
 
 import icdh
 from icdh.diagnostics.track_record import SHARES, Marginals
@@ -27,9 +27,7 @@ N_RESAMPLES = 10_000
 
 def arrows_of(path, levels, method):
     """Return for every kind how many arrows between levels point forward, and how many backward."""
-    level_of = {name: k for k, level in enumerate(levels) for name in level.split()}
-    names = np.random.default_rng(sum(map(ord, path.stem))).permutation([*level_of]).tolist()
-    level, table = [level_of[name] for name in names], read(path, names)
+    table, level = read_by_chance(path, levels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = METHODS[method]().fit(table)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from harness import Results
-from real_tables import LEVELS, read
+from real_tables import LEVELS, read_by_chance
 
 from icdh import HNMSearch, simulate
 from icdh.diagnostics.result import WEAK
@@ -51,10 +51,8 @@ KINDS = ["labels", *SIMULATED, "public"]
 def public(place, folder):
     """Return a public table, its columns in an order of chance, and which columns come before which."""
     name, levels = PUBLIC[place]
-    level_of = {column: k for k, level in enumerate(levels) for column in level.split()}
-    names = np.random.default_rng(place).permutation([*level_of]).tolist()
-    level = np.array([level_of[column] for column in names])
-    return read(folder / f"{name}.csv", names), (level[:, np.newaxis] < level).astype(int)
+    table, level = read_by_chance(folder / f"{name}.csv", levels)
+    return table, (level[:, np.newaxis] < level).astype(int)
 
 
 def table_of(kind, seed, folder):

@@ -251,8 +251,8 @@ class DataDoubts:
     def _functions(self) -> list[Computed]:
         """Functions of one column, with all such columns; a sum or ratio of one is none."""
         known = {(k, *parts) for k, parts in self._sums}
-        found = functions(self.table.values, self._numbers)
-        left = (Computed(k, [i for i in parts if (k, i) not in known]) for k, parts in found)
+        every = functions(self.table.values, self._numbers)
+        left = (Computed(k, [i for i in parts if (k, i) not in known]) for k, parts in every)
         return [each for each in left if each.parts]
 
     @cached_property
