@@ -165,6 +165,8 @@ class FamilyModels:
         """
         if noise == "gaussian":
             return 0.0, noise
+        if self.design_effects is None and self.families.weights is None and len(residuals) == 1:
+            return noise_gain(residuals, noise, None)  # exact values, each counted once, have no heaps
         density = self.families.with_density((node, ()))[1]
         if self.design_effects is None:
             gain, name = noise_gain(residuals, noise, density.numbers.weights)
