@@ -281,6 +281,30 @@ def linear_evidence(x, y, spread):
     return cost + 0.5 * np.log(np.linalg.det(hessian)) + 0.5 * x.shape[1] * np.log(n)
 
 
+def heteroscedastic_evidence(x, y, spread, fit, prior):
+    """Negative log evidence of a linear mean whose spread a network has, row by row; causes in columns.
+
+    The Fisher matrix is that of intercept and weights of the spread at once; a slope costs half of log n.
+    """
+    (n, p), (first, _, last), m = x.shape, fit.spread.precision, fit.spread.hidden_units
+    of_spread = np.r_[: (p + 1) * m, (p + 2) * m + 1 : (p + 3) * m + 2]  # without mean
+    penalty = np.concatenate([np.full((p + 1) * m, first), [1e-8], np.full(m, last)])
+    cost = 0.5 * penalty @ fit.spread.theta[of_spread] ** 2 - 0.5 * ((p + 1) * m * np.log(first) + m * np.log(last))
+    cost += sum(0.5 * (ratio - 1 - np.log(ratio)) for ratio in (first / prior, last / prior))
+    fisher = np.diag(np.append(0.0, penalty))
+    for row, value, within in zip(x, y, spread, strict=True):
+
+        def variance(theta, row=row):
+            return fit.unit**2 * node_model(row, theta, m)[1]
+
+        v = variance(fit.spread.theta)
+        cost += 0.5 * np.log(v) + ((value - fit.intercept - fit.slopes @ row) ** 2 + within) / (2 * v)
+        dv = complex_step_gradient(variance, fit.spread.theta)[of_spread]
+        dmu, dv = np.append(1.0, np.zeros(dv.size)), np.append(0.0, dv)
+        fisher += np.outer(dmu, dmu) / v + np.outer(dv, dv) / (2 * v**2)
+    return cost + 0.5 * np.linalg.slogdet(fisher)[1] + 0.5 * p * np.log(n)
+
+
 def table_evidence(y, x, sizes, worth):
     """Negative log evidence of a table of conditional probabilities: each observation predicted from those before it.
 

@@ -41,7 +41,8 @@ Json: TypeAlias = Any  # what stands in JSON, demanded to be what is wanted befo
 
 Model = TypeVar("Model", bound=CausalModel)
 
-FORMAT, VERSION = "icdh model", 6  # before, networks did not name their activation
+FORMAT, VERSION = "icdh model", 7  # before, no mean was a network's plus a line
+NAMED_ACTIVATIONS = 6  # the version from which networks name their activation
 MIN_VERSION = 4  # had the fields of columns and evidence beside the others
 RENAMED = {"column_transform": "transform", "edge_probability": "probability"}  # since then
 CONTENT = "model.json"
@@ -56,7 +57,7 @@ SHAPES = {
     **dict.fromkeys(("adjacency", "probability", "settled", "unidentified", *LOSSES), "NN"),
     **{"observed_range": "2N", "hidden": "rm", "w2": "m", "w3": "m", "theta": "t", "log_shares": "K", "levels": "K"},
     **{"cuts": "c", "shares": "B", "masses": "K", "log_odds": "K", "knots": "k", "bends": "k", "observed": "k"},
-    "limits": "2o",
+    **{"limits": "2o", "slopes": "q"},
 }
 
 
@@ -64,6 +65,7 @@ def _kinds() -> dict[object, dict[str, type]]:
     """Return the kinds of parts; they are looked up when needed because the node model loads compiled code."""
     from icdh._node_model import columns  # noqa: F401 - the responses of all kinds, and so all laws
     from icdh._node_model.additive import AdditivePredictor
+    from icdh._node_model.heteroscedastic import LinearMeanNetwork
     from icdh._node_model.network import NodeNetwork
 
     classes = Law.__subclasses__()
@@ -79,6 +81,7 @@ def _kinds() -> dict[object, dict[str, type]]:
             "network": NetworkConditional,
             "node": NodeNetwork,
             "additive": AdditivePredictor,
+            "heteroscedastic": LinearMeanNetwork,
         },
         Law: laws,
         Noise: NOISE_DENSITIES,
@@ -247,7 +250,7 @@ class _Content:
         _demand(not self.json.get("hidden_causes"), "it has hidden common causes, as models no longer have; fit again")
         if version == MIN_VERSION:
             self.json = _grouped(self.json)
-        for part in self.json["conditionals"] if version != VERSION else ():
+        for part in self.json["conditionals"] if version < NAMED_ACTIVATIONS else ():
             part["predictor"]["activation"] = asdict(SIGMOID)  # read of networks alone
 
     def model(self, kind: type[Model]) -> Model:

@@ -1,7 +1,7 @@
 """The models of families: fits and scores that depend on their arguments alone.
 
-A family has a network, a linear and an additive model. To the negative log evidence of each the score adds the penalty
-of edges; it subtracts what the distribution of the noise gains.
+A family has a network, a linear, an additive and a heteroscedastic linear model. To the negative log evidence of each
+the score adds the penalty of edges; it subtracts what the distribution of the noise gains.
 """
 
 import math
@@ -11,11 +11,12 @@ from functools import cached_property
 import numpy as np
 
 from icdh._node_model._kernels import VARIANCE_FLOOR
-from icdh._node_model.additive import AdditiveModels, AdditivePredictor
+from icdh._node_model.additive import CHOICE_COST, AdditiveModels, AdditivePredictor
 from icdh._node_model.evidence import COLD, NodeFit, Start, at_fixed_point, fit_node, odds_without_parents
 from icdh._node_model.families import DesignEffects, Families, Family
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import GaussianLaw, LinearFit, fit_linear
+from icdh._node_model.heteroscedastic import HeteroscedasticModels
 from icdh._node_model.law import Law
 from icdh._node_model.network import FamilyPredictor, NodeNetwork, network_outputs, node_outputs, with_twice_the_units
 from icdh._node_model.noise import cost_of, fit_noise, noise_gain
@@ -51,6 +52,8 @@ class FamilyModels:
     ----------
     additive : AdditiveModels
         The additive models.
+    heteroscedastic : HeteroscedasticModels
+        The heteroscedastic linear models.
     design_effects : DesignEffects or None
         What dependent rows count; None if rows are independent.
     """
@@ -58,6 +61,7 @@ class FamilyModels:
     def __init__(self, families: Families):
         self.families, self.additive = families, AdditiveModels(families)
         self.design_effects = None if families.related is None else DesignEffects(families.related, families)
+        self.heteroscedastic = HeteroscedasticModels(families, tolerance_of(families.n_observations))
 
     def design_effects_of(self, family: Family, fit: NodeFit) -> Floats:
         """Return for each parent by how many times fewer rows than there are its edge is backed, shape (p,)."""
@@ -119,13 +123,28 @@ class FamilyModels:
         residuals = [] if noise == "gaussian" else self.additive.residuals(family, fit)
         return self.score_of_residuals(family, fit.evidence, residuals, noise)
 
+    def heteroscedastic_score(self, family: Family, noise: str, network: NodeFit) -> float:
+        """Return the score of a family by its heteroscedastic linear model, beside its network; infinite if none."""
+        fit = self.heteroscedastic.fit(family, network)
+        if fit is None:
+            return math.inf
+        residuals = [] if noise == "gaussian" else fit.residuals(*self.families.with_numbers(family))
+        return self.score_of_residuals(family, fit.evidence + CHOICE_COST, residuals, noise)
+
     def score_of_residuals(self, family: Family, evidence: float, residuals: Sequence[Floats], noise: str) -> float:
         """Return a negative log evidence plus the penalty of edges, minus what the noise of residuals gains."""
         return evidence + self.families.penalty(family) - self._noise_gain(family, residuals, noise)
 
-    def linear_residual(self, family: Family) -> Floats:
-        """Return the standardised residual of a family's linear model, one for each observation that counts."""
-        return self._linear(family)[1][0]
+    def residual(self, family: Family, model: str, fit: NodeFit) -> Floats:
+        """Return the standardised residual of a family by one of its models, one for each observation that counts.
+
+        An additive model has that of the network, whose fit is given.
+        """
+        if model == "linear":
+            return self._linear(family)[1][0]
+        if model == "heteroscedastic" and (varying := self.heteroscedastic.fit(family, fit)) is not None:
+            return varying.residuals(*self.families.with_numbers(family))[0]
+        return self.residuals(family, fit)[0][0]
 
     def _linear(self, family: Family) -> tuple[LinearFit, list[Floats]]:
         x, effect = self.families.with_numbers(family)
@@ -207,7 +226,7 @@ class FamilyModels:
         ----------
         family : tuple
             The node and its parents.
-        model : {"network", "linear", "additive"}
+        model : {"network", "linear", "additive", "heteroscedastic"}
             The model.
         fit : NodeFit
             The fit of the network.
@@ -215,6 +234,8 @@ class FamilyModels:
         parents = np.array(family[1], dtype=int)
         if model == "additive":
             return self.additive.predictor(family)
+        if model == "heteroscedastic" and (varying := self.heteroscedastic.fit(family, fit)) is not None:
+            return varying.predictor(parents, self.families.widths[parents])
         if model == "linear":
             x, effect = self.families.with_numbers(family)
             return AdditivePredictor.linear(parents, self.families.widths[parents], fit_linear(x, effect), x)

@@ -154,6 +154,23 @@ class LinearFit(NamedTuple):
     slopes: np.ndarray
 
 
+def least_squares(x: Floats, values: Floats, weights: Floats | None) -> tuple[Floats, Floats, int]:
+    """Return the mean given causes x, shape (p, n), its slopes, shape (p,), and the rank of the causes.
+
+    Observations count as often as ``weights``, shape (n,), say; once if they are None.
+    """
+    causes = x - mean_of(x, weights)[:, np.newaxis]
+    sums_of_squares = times(weights, np.square(causes)).sum(axis=1, keepdims=True)
+    sizes_of_causes = np.maximum(np.sqrt(sums_of_squares), np.finfo(float).tiny)
+    causes /= sizes_of_causes
+    sizes, directions = np.linalg.eigh(times(weights, causes) @ causes.T)
+    resolved = sizes > RESOLVED
+    directions, sizes = directions[:, resolved], sizes[resolved]
+    slopes = directions / sizes @ (directions.T @ (times(weights, causes) @ values))
+    mean = mean_of(values, weights) + slopes @ causes
+    return mean, slopes / sizes_of_causes[:, 0], sizes.size
+
+
 def fit_linear(x: np.ndarray, effect: Numbers) -> LinearFit:
     """Return the linear model of an effect given its causes.
 
@@ -165,19 +182,9 @@ def fit_linear(x: np.ndarray, effect: Numbers) -> LinearFit:
         The effect.
     """
     n, values, weights = effect.n_counted, effect.centre, effect.weights
-    causes = x - mean_of(x, weights)[:, np.newaxis]
-    sums_of_squares = times(weights, np.square(causes)).sum(axis=1, keepdims=True)
-    sizes_of_causes = np.maximum(np.sqrt(sums_of_squares), np.finfo(float).tiny)
-    causes /= sizes_of_causes
-    sizes, directions = np.linalg.eigh(times(weights, causes) @ causes.T)
-    resolved = sizes > RESOLVED
-    directions, sizes = directions[:, resolved], sizes[resolved]
-    slopes = directions / sizes @ (directions.T @ (times(weights, causes) @ values))
-    mean = mean_of(values, weights) + slopes @ causes
-    slopes = slopes / sizes_of_causes[:, 0]
+    mean, slopes, rank = least_squares(x, values, weights)
     squares = np.square(values - mean) + effect.spread
     variance = max(float(mean_of(squares, weights)), LEAST_VARIANCE)
-    rank = sizes.size
     if n < LEAST_ROWS * (rank + 2):
         return LinearFit(mean, variance, math.inf, slopes)
     objective = 0.5 * (float(times(weights, squares).sum()) / variance + n * math.log(variance))

@@ -5,9 +5,9 @@ Where a node gets more units, or the noise another distribution, other entries s
 the known one and all that was computed from it. A fit begins at known fits of families with one parent fewer, or one
 more.
 
-The score of a family is that of its network or, if that is better, of its linear or its additive model. The fit that is
-kept is the network's, which can describe what these do as well. A linear or additive model that is far behind with a
-parent fewer is not fitted.
+The score of a family is that of its network or, if that is better, of its linear, its additive or its heteroscedastic
+linear model. The fit that is kept is the network's, which can describe what these do as well. A linear or additive
+model that is far behind with a parent fewer is not fitted.
 
 Once a graph is known, growth doubles the hidden units of a node again and again while that raises the evidence of its
 family. Polish fits families from further initial weights, and the best fit of each to a finer tolerance.
@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import TypeVar
+from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from icdh._node_model.evidence import COLD, NodeFit, Start
 from icdh._node_model.families import Families, Family
 from icdh._node_model.family_models import OPTIMISM, FamilyModels, gain_estimates_of
 from icdh._node_model.gain_estimates import Pair, misfit, pair_gains
+from icdh._node_model.heteroscedastic import HeteroscedasticFit
 from icdh._node_model.noise import LEAST, MOST
 from icdh._node_model.noise_density import NOISE_DISTRIBUTIONS
 from icdh._node_model.screening import LinearGains, TableGains
@@ -42,6 +44,8 @@ SLOW_OBSERVATIONS = 20_000  # of more of them a single fit may take seconds
 FINE_TOLERANCE = 0.001  # nats, of polish
 GROWTH_GAIN = 5.0  # nats that twice the hidden units must gain
 FEW_DIFFERENCES = 2  # parents that only one of two similar families has
+LINEAR_MEANS = "linear", "heteroscedastic"  # models
+BEGUN_ANYWHERE = "network", "heteroscedastic"  # models without a closed form
 LINEAR_SHARE = 0.5  # of the effects, from which linear models have a search of their own
 WIDE = 100  # families at once, whose gains processes on a cluster may estimate: fewer take less time than to send them
 LOST, LOST_A_ROW = 100.0, 0.01  # nats, and nats an observation, by which a descent ends below no parents
@@ -221,9 +225,16 @@ class FamilyScore:
             return [lowest[key] for key in keys]
         new = [family for family in dict.fromkeys(families) if family not in self]
         starts = [self._start_of(family) for family in new]
-        for family, fit in zip(new, self.run("fitting families", self.fit, new, starts), strict=True):
+        of_lines = [self.models.heteroscedastic.start_of(family) for family in new]
+        for family, fit in zip(new, self.run("fitting families", self._fit_models, new, starts, of_lines), strict=True):
             self.keep(family, fit)
         return [self.score_of(family) for family in families]
+
+    def _fit_models(self, family: Family, start: Start, of_line: HeteroscedasticFit | None) -> NodeFit:
+        """Return a fit of a family's network, after the heteroscedastic linear model that may begin with it."""
+        fit = self.fit(family, start)
+        self.models.heteroscedastic.fit(family, fit, of_line)
+        return fit
 
     def __contains__(self, family: Family) -> bool:
         return self._key(family) in self.memory.fits
@@ -285,7 +296,7 @@ class FamilyScore:
         return self.memory.fits[self._key(family)]
 
     def score_of(self, family: Family) -> float:
-        """Return the score of a family that has a fit: the lowest of its network, linear and additive model."""
+        """Return the score of a family that has a fit: the lowest of its models."""
         key = self._key(family), self.noise
         if key not in self.memory.lowest:
             self.memory.lowest[key] = min(self._scores_by_model(family, self.noise).values())
@@ -293,7 +304,8 @@ class FamilyScore:
 
     def _scores_by_model(self, family: Family, noise: str) -> dict[str, float]:
         baselines = {model: self.baseline_score_of(family, model, noise) for model in ("linear", "additive")}
-        return {"network": self.network_score_of(family, noise), **baselines}
+        varying = self.models.heteroscedastic_score(family, noise, self.fit_of(family))
+        return {"network": self.network_score_of(family, noise), **baselines, "heteroscedastic": varying}
 
     def baseline_score_of(self, family: Family, model: str, noise: str = "") -> float:
         """Return the score that a family has by its "linear" or "additive" model, by default under the noise of scores.
@@ -327,7 +339,7 @@ class FamilyScore:
         return np.array(without) - whole
 
     def model_of(self, family: Family, noise: str = "") -> str:
-        """Return which model of a family scores best under a noise: "network", "linear" or "additive"."""
+        """Return which model of a family scores best: "network", "linear", "additive" or "heteroscedastic"."""
         self([family])
         scores = self._scores_by_model(family, noise or self.noise)
         return min(scores, key=lambda model: scores[model])
@@ -354,10 +366,14 @@ class FamilyScore:
             others = self.memory.parents.get(node, ())
             if parents not in others:
                 self.memory.parents[node] = (*others, parents)
-            for noise in NOISE_DISTRIBUTIONS if known else ():
-                for of_fit_before in (self.memory.scores, self.memory.lowest, self.memory.estimates):
-                    of_fit_before.pop((self._key(family), noise), None)
+            if known:
+                self._forget(family, self.memory.scores, self.memory.lowest, self.memory.estimates)
             self.memory.scores[self._key(family), self.noise] = score
+
+    def _forget(self, family: Family, *of_fit_before: dict[tuple[Key, str], Any]) -> None:
+        """Forget what was computed from a fit before, under every noise."""
+        for computed, noise in product(of_fit_before, NOISE_DISTRIBUTIONS):
+            computed.pop((self._key(family), noise), None)
 
     def closed_form_gains(self, graph: Sequence[tuple[int, ...]]) -> LinearGains | TableGains | None:
         """Return gains of tables if all variables have labels, of linear models if most effects of a graph are linear.
@@ -369,7 +385,7 @@ class FamilyScore:
             return None
         if all(response.codes is not None for response in families.responses):
             return TableGains(families)
-        linear = [self.model_of(family) == "linear" for family in enumerate(graph) if family[1]]
+        linear = [self.model_of(family) in LINEAR_MEANS for family in enumerate(graph) if family[1]]
         is_linear = all(families.fitted_by_least_squares) and np.mean(linear or 0) > LINEAR_SHARE
         return self.linear_gains if is_linear else None
 
@@ -403,7 +419,8 @@ class FamilyScore:
     def _linear_estimates(self, family: Family, score: float) -> Floats:
         """Return estimates of the gain of every change of a family's parents that makes its model linear."""
         node, parents = family
-        behind = self.baseline_score_of(family, "linear") - score if parents else 0.0
+        scores = self._scores_by_model(family, self.noise) if parents else {}
+        behind = min(scores[model] for model in LINEAR_MEANS) - score if parents else 0.0
         penalties = self.families.edge_penalty[:, node]
         estimates: Floats = OPTIMISM * (self.linear_gains(node, parents) + penalties) - penalties - behind
         for parent in parents:
@@ -504,16 +521,23 @@ class FamilyScore:
         edges = [
             (family, parent)
             for family in families
-            if len(family[1]) > 1 and self.fit_of(family).succeeded and self.model_of(family) == "network"
+            if len(family[1]) > 1 and self.fit_of(family).succeeded and self.model_of(family) in BEGUN_ANYWHERE
             for parent, rise in zip(family[1], self.rises(family), strict=True)
             if rise < limits[family[0]]
         ]
         new = {key: edge for edge in edges if (key := (*edge, self.units[edge[0][0]])) not in self.memory.without_edge}
-        fewer = [_without(*edge) for edge in new.values()]
-        starts = [self._start_without(parent, family[1], self.fit_of(family)) for family, parent in new.values()]
+        of_lines = [edge for edge in new.values() if self.model_of(edge[0]) == "heteroscedastic"]
+        of_networks = [edge for edge in new.values() if edge not in of_lines]
+        fewer = [_without(*edge) for edge in of_networks]
+        starts = [self._start_without(parent, family[1], self.fit_of(family)) for family, parent in of_networks]
         fits = self.run("fitting families without an edge", self.fit, fewer, starts)
         for family, fit in zip(fewer, fits, strict=True):
             self.keep(family, fit)
+        fewer, lines = [_without(*edge) for edge in of_lines], self.models.heteroscedastic
+        begun = [lines.start_without(*edge) for edge in of_lines]
+        self.run("fitting families without an edge", lines.fit, fewer, list(map(self.fit_of, fewer)), begun)
+        for family in fewer:
+            self._forget(family, self.memory.lowest, self.memory.estimates)
         self.memory.without_edge.update(new)
 
     def _restart_large(self, families: Sequence[Family]) -> None:

@@ -443,8 +443,7 @@ class _HiddenCauses:
 def _innovation(scores: FamilyScore, family: Family) -> Floats:
     """Return the standardised residual of a family, zero where observations do not count."""
     values = np.zeros(scores.families.n_observations)
-    is_linear = scores.model_of(family) == "linear"
-    residual = scores.models.linear_residual(family) if is_linear else scores.residuals(family)
+    residual = scores.models.residual(family, scores.model_of(family), scores.fit_of(family))
     residual = residual / max(float(residual.std()), np.finfo(float).tiny)
     residual = normal_scores(residual) if is_heavy_tailed(residual) else residual
     values[scores.families.rows_of(family[0])] = residual

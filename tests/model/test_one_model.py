@@ -140,7 +140,8 @@ def test_beyond_the_rows_of_a_fit_no_spread_is_larger_and_no_mean_is_far(method,
     rows, far = model.scaled(X), model.scaled(np.column_stack([np.linspace(-50.0, 50.0, 2001), np.zeros(2001)]))
     outputs, beyond = limited.outputs(rows), limited.outputs(far)
     np.testing.assert_array_equal(outputs, replace(limited, limits=None).outputs(rows))  # the rows themselves stay
-    assert outputs[1].min() <= beyond[1].min() <= beyond[1].max() <= outputs[1].max()
+    rounding = 1e-4  # limits are those at rows in single precision
+    assert outputs[1].min() - rounding <= beyond[1].min() <= beyond[1].max() <= outputs[1].max() + rounding
     assert np.ptp(beyond[0]) <= 3.0 * np.ptp(outputs[0])
     assert model.sample(5000, random_state=0)[:, 1].std() < 2.0 * exact.std()
     model.save(tmp_path / "m.icdh")

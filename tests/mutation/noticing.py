@@ -65,6 +65,7 @@ TESTS = {
     "_effect/": "test_effect test_cli_model",
     "_estimators/arranged.py": "test_table test_invariance",
     "_node_model/additive.py": "test_additive",
+    "_node_model/heteroscedastic.py": "test_heteroscedastic",
     "_node_model/screening.py": "test_linear test_order_search",
     "_node_model/_linear_kernels.py": "test_linear test_order_search test_additive",
     "search/order_search.py": "test_order_search",

@@ -48,7 +48,7 @@ ROOMS = {
     "_node_model": (
         "noise_density < _kernels law < _outputs_kernels _linear_kernels < "
         "_descent_kernels network < response < noise gaussian < ordinal categorical < count point_masses < "
-        "evidence columns < families < additive screening gain_estimates < family_models < score"
+        "evidence columns < families < additive heteroscedastic screening gain_estimates < family_models < score"
     ),
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
     "_model": "columns < causal < effects persist export < structural",

@@ -71,6 +71,9 @@ FITS = {
     "linear, Laplace noise": lambda: HNMSearch().fit(
         simulated(8, 1, 400, 1, mechanism="linear", noise="homo-nv", distribution="laplace")
     ),
+    "lines of varying spread": lambda: HNMSearch().fit(
+        simulated(6, 1, 600, 2, mechanism="linear", noise="exp-bounded")
+    ),
     "Gaussian processes": lambda: HNMSearch().fit(simulated(6, 2, 250, 0, mechanism="gp", noise="homo-nv")),
     "rounded": lambda: HNMSearch().fit(np.round(3 * hetero(6, 2, 400, 2))),
     "labels and grades": lambda: HNMSearch(kinds={"region": "categorical"}).fit(mixed(400)),
