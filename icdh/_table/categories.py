@@ -4,6 +4,7 @@ In an ordered column the numbers are ranks. In any other column they are codes, 
 renaming labels changes no result.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from numbers import Real
@@ -153,7 +154,8 @@ def _are_labels(cells: Sequence[object], declared: bool) -> bool:
     texts = [cell for cell in present if isinstance(cell, str)]
     if declared:
         return bool(texts) and all(isinstance(cell, str) or _is_number(cell) for cell in present)
-    return bool(texts) and len(texts) == len(present) and not any(map(_is_numeral, texts))
+    are_numbers = any(map(_is_numeral, texts)) or all(map(looks_like_a_number, texts))
+    return len(texts) == len(present) and not are_numbers
 
 
 def _counted(cells: Sequence[object]) -> Counter[object]:
@@ -170,6 +172,11 @@ def _is_numeral(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def looks_like_a_number(cell: str) -> bool:
+    """Return whether a cell holds digits and little else, such as a unit, a currency or an ending."""
+    return bool(re.fullmatch(r"[^\w\s]?\s?[+-]?[\d.,]*\d[\d.,]*\s?[^\d\s]{0,3}", cell))
 
 
 def max_guessed_labels(n_rows: int) -> int:

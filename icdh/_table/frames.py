@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from icdh._table.categories import ENCODE, MISSING_TYPES, Categories
+from icdh._table.categories import ENCODE, MISSING_TYPES, Categories, looks_like_a_number
 from icdh._table.missing_codes import Codes, Declared, codes_of
 from icdh._utils.arrays import Cells, Floats, Foreign, TableLike
 from icdh._utils.labels import default_names, variable_index
-from icdh.exceptions import MissingExtraError, import_extra
+from icdh.exceptions import MissingExtraError, import_extra, option
 
 NUMBERS = "biuf"  # the kinds of NumPy's types of real numbers
 _PLAIN = {int, float, bool, np.float64, np.int64, np.bool_, type(None)}
@@ -330,6 +330,8 @@ def _number(cell: Foreign, place: str, refuses_labels: bool) -> float:
         raise TypeError(f"{place} holds {what}: make a column of each of its values, or drop it")
     if isinstance(cell, (str, bytes)):
         remedy = _ENCODE_OR_SEARCH if refuses_labels else ENCODE
+        if not refuses_labels and looks_like_a_number(str(cell)):
+            remedy = f"write numbers without signs and units, or declare it categorical by {option('kinds')}"
         raise TypeError(f"{place} holds text such as {cell!r}, not numbers; {remedy}")
     if kind in _DATES:
         raise TypeError(_IS_DATES.format(place))

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from icdh._table.categories import MOST_LABELS, max_guessed_labels
+from icdh._table.categories import MOST_LABELS, looks_like_a_number, max_guessed_labels
 from icdh._table.missing_codes import Codes
 from icdh._utils.labels import counted
 from icdh.files.text import (
@@ -21,7 +21,6 @@ from icdh.files.text import (
     is_date,
     is_label,
     is_number,
-    looks_like_a_number,
     name_of,
     number,
     thousands_mark,

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from icdh._table.categories import looks_like_a_number
 from icdh.exceptions import ArgumentValueError, option
 
 Source: TypeAlias = str | os.PathLike[str] | BinaryIO  # a path, or an open file of bytes
@@ -147,11 +148,6 @@ def _days(cell: str, month_first: bool) -> float:
 def looks_like_a_value(cell: str) -> bool:
     """Return whether a cell is missing or a number in any notation; such a cell is a name only if it is quoted."""
     return cell in MISSING or any(is_number(cell, mark) or thousands_mark([cell], mark) for mark in ".,")
-
-
-def looks_like_a_number(cell: str) -> bool:
-    """Return whether a cell holds digits and little else, such as a unit, a currency or an ending."""
-    return bool(re.fullmatch(r"[^\w\s]?\s?[+-]?[\d.,]*\d[\d.,]*\s?[^\d\s]{0,3}", cell))
 
 
 def is_label(cell: str) -> bool:
