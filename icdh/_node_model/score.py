@@ -383,7 +383,7 @@ class FamilyScore:
         families = self.families
         if families.related is not None:
             return None
-        if all(response.codes is not None for response in families.responses):
+        if not [response for response in families.responses if response.codes is None]:
             return TableGains(families)
         linear = [self.model_of(family) in LINEAR_MEANS for family in enumerate(graph) if family[1]]
         is_linear = all(families.fitted_by_least_squares) and np.mean(linear or 0) > LINEAR_SHARE
