@@ -21,7 +21,7 @@ Davidian, Carroll, "Variance function estimation", Journal of the American Stati
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -144,11 +144,19 @@ class HeteroscedasticModels:
         self._fits: dict[Family, tuple[NodeFit, HeteroscedasticFit | None]] = {}
         self._linear: dict[Family, float | None] = {}
 
+    def keep(self, other: "HeteroscedasticModels", families: Iterable[Family]) -> None:
+        """Keep the fits that another has of families, whose observations are the same."""
+        self._fits.update({family: other._fits[family] for family in families if family in other._fits})
+
+    def known(self, family: Family) -> HeteroscedasticFit | None:
+        """Return the best known fit of a family; None if there is none."""
+        return self._fits.get(family, (None, None))[1]
+
     def start_of(self, family: Family) -> HeteroscedasticFit | None:
         """Return the best known fit with one parent fewer, and zeros for that parent; None if there is none."""
         (node, parents), known = family, []
         for k, new in enumerate(parents):
-            _, fewer = self._fits.get((node, parents[:k] + parents[k + 1 :]), (None, None))
+            fewer = self.known((node, parents[:k] + parents[k + 1 :]))
             known += [] if fewer is None else [(fewer, new)]
         if not known:
             return None
@@ -157,7 +165,7 @@ class HeteroscedasticModels:
 
     def start_without(self, family: Family, parent: int) -> HeteroscedasticFit | None:
         """Return the known fit of a family without the weights of one parent; None if there is none."""
-        _, fit = self._fits.get(family, (None, None))
+        fit = self.known(family)
         if fit is None:
             return None
         return fit.without_parent(self.families.weights_of(parent, family[1], fit.spread.hidden_units))

@@ -176,8 +176,9 @@ class FamilyScore:
         keep : iterable of Family
             Those whose fit is that to these families, too.
         """
-        other = FamilyScore(families, self.settings, clock, like=self)
-        for family in keep:
+        other, kept = FamilyScore(families, self.settings, clock, like=self), list(keep)
+        other.models.heteroscedastic.keep(self.models.heteroscedastic, kept)
+        for family in kept:
             other.keep(family, self.fit_of(family), self.network_score_of(family))
         return other
 
@@ -185,6 +186,7 @@ class FamilyScore:
         """Return a score that goes on from what is known here, which stays as it is."""
         other = self.on(self.families, clock)
         other.memory = self.memory.copy()
+        other.models.heteroscedastic.keep(self.models.heteroscedastic, self.fitted())
         return other
 
     def by_noise(self, noise: str) -> "FamilyScore":
@@ -225,10 +227,14 @@ class FamilyScore:
             return [lowest[key] for key in keys]
         new = [family for family in dict.fromkeys(families) if family not in self]
         starts = [self._start_of(family) for family in new]
-        of_lines = [self.models.heteroscedastic.start_of(family) for family in new]
+        of_lines = [self._start_of_line(family) for family in new]
         for family, fit in zip(new, self.run("fitting families", self._fit_models, new, starts, of_lines), strict=True):
             self.keep(family, fit)
         return [self.score_of(family) for family in families]
+
+    def _start_of_line(self, family: Family) -> HeteroscedasticFit | None:
+        """Return where the heteroscedastic linear model of a family begins; None if by its network."""
+        return self.models.heteroscedastic.start_of(family)
 
     def _fit_models(self, family: Family, start: Start, of_line: HeteroscedasticFit | None) -> NodeFit:
         """Return a fit of a family's network, after the heteroscedastic linear model that may begin with it."""
@@ -638,6 +644,7 @@ class WholeScore(FamilyScore):
         """Return a score that goes on from what is known here, which stays as it is."""
         other = WholeScore(self.subsample.copy(clock))
         other.units, other.noise, other.memory = list(self.units), self.noise, self.memory.copy()
+        other.models.heteroscedastic.keep(self.models.heteroscedastic, self.fitted())
         other._doubled = set(self._doubled)
         return other
 
@@ -682,6 +689,9 @@ class WholeScore(FamilyScore):
         begun = self.subsample.fit_of(family)
         start = Start(begun.theta, begun.precision) if begun.succeeded else COLD
         return start._replace(precision_updates=0, max_steps=50)  # for outliers it would take hundreds
+
+    def _start_of_line(self, family: Family) -> HeteroscedasticFit | None:
+        return self.subsample.models.heteroscedastic.known(family)
 
 
 class QuickScore(FamilyScore):

@@ -9,6 +9,7 @@ from support.families import (
     GaussianResponse,
     HeteroscedasticModels,
     LinearMeanNetwork,
+    WholeScore,
     least_squares,
 )
 
@@ -171,3 +172,25 @@ def test_results_do_not_depend_on_threads():
     X = np.column_stack([*wedge(1)])
     graphs = [np.asarray(HNMSearch(n_jobs=n).fit(X).edge_strength_) for n in (1, 2)]
     np.testing.assert_array_equal(*graphs)
+
+
+def test_a_copy_of_scores_has_the_fits_that_were_scored():
+    """A copy that fits them anew may score another model than the one that was chosen."""
+    values = wedge(2)
+    scores = family_evidence(values)
+    scores([(2, (0,)), FAMILY])
+    scores.models.heteroscedastic.fit(FAMILY, scores.fit_of(FAMILY), scores.models.heteroscedastic.start_of(FAMILY))
+    fit = scores.models.heteroscedastic.known(FAMILY)
+    for other in (scores.copy(), scores.on(scores.families, keep=[FAMILY]), scores.with_more_units([FAMILY], 5)):
+        assert other.models.heteroscedastic.known(FAMILY) is fit
+        assert other.model_of(FAMILY) == "heteroscedastic"
+        assert other([FAMILY]) == scores([FAMILY])
+
+
+def test_all_observations_go_on_from_the_fit_to_some():
+    scores = family_evidence(wedge(4, n=3000))
+    some = scores.on(scores.families.subsample(1000))
+    whole = WholeScore(some)
+    whole([FAMILY])
+    assert whole._start_of_line(FAMILY) is some.models.heteroscedastic.known(FAMILY)
+    assert whole.model_of(FAMILY) == "heteroscedastic"
