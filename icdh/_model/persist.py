@@ -250,7 +250,7 @@ class _Content:
         _demand(not self.json.get("hidden_causes"), "it has hidden common causes, as models no longer have; fit again")
         if version == MIN_VERSION:
             self.json = _grouped(self.json)
-        for part in self.json["conditionals"] if version < NAMED_ACTIVATIONS else ():
+        for part in self.json["conditionals"] if version in range(MIN_VERSION, NAMED_ACTIVATIONS) else ():
             part["predictor"]["activation"] = asdict(SIGMOID)  # read of networks alone
 
     def model(self, kind: type[Model]) -> Model:
