@@ -308,8 +308,8 @@ class NormalLaw(Law):
 
     def faults(self, n_labels: int, levels: Floats | None) -> Iterator[str]:
         """Yield what contradicts itself."""
-        if not self.low < self.high:
-            yield "limits are in the wrong order"
+        if not -UNLIMITED <= self.low < self.high <= UNLIMITED:
+            yield "limits are in the wrong order or beyond all values"
         yield from self.errors.faults()
 
 

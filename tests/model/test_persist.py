@@ -224,6 +224,10 @@ def moved(conditional, shift):
     (within("columns", lambda c, own: own | {"centre": own["centre"] | {"shape": [10**15]}}), r"centre has shape"),
     (lambda c: c | {"conditionals": [own | {"limits": c["adjacency"]} for own in c["conditionals"]]}, "limits are not"),
     (lambda c: c | {"conditionals": [moved(own, 1e160) for own in c["conditionals"]]}, "density is moved too far"),
+    (
+        lambda c: c | {"conditionals": [own | {"law": own["law"] | {"low": -1e308}} for own in c["conditionals"]]},
+        "limits are in the wrong order or beyond all values",
+    ),
     (lambda c: c | {"adjacency": c["adjacency"] | {"array": "model.json"}}, "bytes, not 32"),
     (without("centre", "columns"), "the file is damaged"),
 )
