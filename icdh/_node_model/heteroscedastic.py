@@ -111,15 +111,6 @@ class HeteroscedasticFit(NamedTuple):
         mean = self.intercept + self.slopes @ x
         return [(sample - mean) / (self.unit * deviation) for sample in effect.samples]
 
-    def with_parent(self, weights: slice) -> "HeteroscedasticFit":
-        """Return the fit with a further parent of no effect, whose input weights are to be that slice of theta."""
-        theta = np.insert(self.spread.theta, weights.start, np.zeros(weights.stop - weights.start))
-        return self._replace(spread=self.spread._replace(theta=theta))
-
-    def without_parent(self, weights: slice) -> "HeteroscedasticFit":
-        """Return the fit without a parent, whose input weights are that slice of theta."""
-        return self._replace(spread=self.spread._replace(theta=np.delete(self.spread.theta, weights)))
-
     def predictor(self, inputs: Integers, widths: Integers) -> LinearMeanNetwork:
         """Return the model as what a fitted model keeps, given the parents and their numbers of network inputs."""
         theta, own = self.spread.theta.copy(), self.spread.hidden_units + 1
@@ -161,14 +152,16 @@ class HeteroscedasticModels:
         if not known:
             return None
         fit, new = min(known, key=lambda pair: pair[0].evidence)
-        return fit.with_parent(self.families.weights_of(new, parents, fit.spread.hidden_units))
+        weights = self.families.weights_of(new, parents, fit.spread.hidden_units)
+        return fit._replace(spread=fit.spread._replace(theta=fit.spread.theta_with(weights)))
 
     def start_without(self, family: Family, parent: int) -> HeteroscedasticFit | None:
         """Return the known fit of a family without the weights of one parent; None if there is none."""
         fit = self.known(family)
         if fit is None:
             return None
-        return fit.without_parent(self.families.weights_of(parent, family[1], fit.spread.hidden_units))
+        weights = self.families.weights_of(parent, family[1], fit.spread.hidden_units)
+        return fit._replace(spread=fit.spread._replace(theta=fit.spread.theta_without(weights)))
 
     def fit(
         self, family: Family, network: NodeFit, start: HeteroscedasticFit | None = None

@@ -263,7 +263,7 @@ class FamilyScore:
         if best := self._best_known(node, fewer if len(parents) > 1 else []):
             fit, new = best
             weights = self.families.weights_of(new, parents, fit.hidden_units)
-            return Start(np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start)), fit.precision)
+            return Start(fit.theta_with(weights), fit.precision)
         known = self.memory.parents.get(node, ())
         more = [other for other in known if len(other) == len(parents) + 1 and {*parents} < {*other}]
         if best := self._best_known(node, [(other, min({*other} - {*parents})) for other in more]):
@@ -273,7 +273,7 @@ class FamilyScore:
 
     def _start_without(self, parent: int, others: Sequence[int], fit: NodeFit) -> Start:
         """Return a fit as a start of what lacks one of its parents: the weights of that parent are left out."""
-        return Start(np.delete(fit.theta, self.families.weights_of(parent, others, fit.hidden_units)), fit.precision)
+        return Start(fit.theta_without(self.families.weights_of(parent, others, fit.hidden_units)), fit.precision)
 
     def _best_known(self, node: int, neighbours: Iterable[tuple[tuple[int, ...], int]]) -> tuple[NodeFit, int] | None:
         """Return the best known fit of a node among parents that are each given with a variable, and that variable."""
