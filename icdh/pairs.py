@@ -226,7 +226,7 @@ def causal_direction(
     undecided = score == 0.0 or not confidence >= abstain_below
     direction = "undecided" if undecided else "x->y" if score > 0.0 else "y->x"
     if forbidden[0, 1] and forbidden[1, 0]:
-        direction, score, confidence = "undecided", 0.0, 0.0
+        direction, confidence = "undecided", 0.0
     elif forbidden[0, 1] or forbidden[1, 0]:
         direction, confidence = "y->x" if forbidden[0, 1] else "x->y", np.inf
     return CausalDirection(direction, score, confidence, forward, backward)

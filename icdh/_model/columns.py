@@ -179,24 +179,33 @@ class ModelColumns:
 
     def _check_possible(self, column: int, values: Floats, argument: str) -> None:
         """Raise ValueError if a column of few values is set to another; warn if a number is far from all observed."""
-        levels, name = self.levels.get(column), repr(self.names[column])
-        if levels is not None:
-            strange = np.ravel(np.abs(values - levels[nearest(levels, values)]) > ROUNDING * np.ptp(levels))
-            if strange.any():
-                value, known = np.ravel(values)[int(np.argmax(strange))], listed(f"{level:g}" for level in levels)
-                kind = option("kinds", {self.names[column]: "gridded"})
-                others = f"; learn with {kind} if other numbers are possible" if levels.size > 2 else ""
-                raise ValueError(f"{argument} is {value:g}, but column {name} holds {known} alone{others}")
+        if column in self.levels:
+            if fault := self._not_a_level(column, values):
+                raise ValueError(f"{argument} is {fault}")
         elif self.observed_range is not None:
             low, high = self.observed_range[:, column]
             least = 2.0 * low - high if low < 0.0 else max(2.0 * low - high, 0.0)  # amounts are not negative
             if np.min(values) < least or np.max(values) > 2.0 * high - low:
                 farthest = np.min(values) if np.min(values) < least else np.max(values)
-                warn(
-                    f"{argument} is {farthest:g}, far from the rows of column {name}, {low:g} to {high:g}: what "
-                    "follows is extrapolation",
-                    DataWarning,
-                )
+                rows = f"the rows of column {self.names[column]!r}, {low:g} to {high:g}"
+                warn(f"{argument} is {farthest:g}, far from {rows}: what follows is extrapolation", DataWarning)
+
+    def _not_a_level(self, column: int, values: Floats) -> str:
+        """Return what is wrong with the first value that is no level of a column; empty if all are."""
+        levels = self.levels[column]
+        strange = np.ravel(np.abs(values - levels[nearest(levels, values)]) > ROUNDING * np.ptp(levels))
+        if not strange.any():
+            return ""
+        value, known = np.ravel(values)[int(np.argmax(strange))], listed(f"{level:g}" for level in levels)
+        kind = option("kinds", {self.names[column]: "gridded"})
+        others = f"; learn with {kind} if other numbers are possible" if levels.size > 2 else ""
+        return f"{value:g}, but column {self.names[column]!r} holds {known} alone{others}"
+
+    def warn_of_unknown_levels(self, table: Table) -> None:
+        """Warn if a column of few values has one that fit did not see: its probability is that of the nearest."""
+        for column in self.levels:
+            if fault := self._not_a_level(column, table.values[column]):
+                warn(f"a value is {fault}; it counts as the nearest of these", DataWarning)
 
     def observations(self, values: Floats, X: TableLike = None, of_labels: bool = True) -> Observations:
         """Return values, one column a row, as observations in rows, in the kind of table that fit saw."""

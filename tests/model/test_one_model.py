@@ -1,6 +1,8 @@
 """What was scored is what answers: transform, mean model, noise and grid are those of the fit."""
 
+import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from support.families import AdditivePredictor
 
 import icdh
 from icdh import ICDH, HNMSearch, Knowledge
+from icdh.exceptions import DataWarning
 
 ARROW = Knowledge(required=[("x0", "x1")])
 
@@ -87,6 +90,19 @@ def test_the_score_tells_noise_by_new_rows_and_samples_have_it(noise):
     drawn = fits[1].sample(4000, random_state=0)
     residuals = drawn[:, 1] - drawn[:, 0]
     assert kstest(residuals, noise(np.random.default_rng(3), 4000)).statistic < 0.06
+
+
+def test_a_value_that_a_column_of_few_values_cannot_have_is_not_scored_without_a_word():
+    x, noise = np.random.default_rng(0).normal(size=(2, 300))
+    X = np.column_stack([x, np.digitize(x + noise, [-1.0, 0.0, 1.0]) + 1.0])
+    model, unknown = HNMSearch(kinds={"x1": "ordinal"}).fit(X).model_, X.copy()
+    unknown[0, 1] = 7.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.score(X)
+    for answer in (model.score, partial(icdh.check, model)):
+        with pytest.warns(DataWarning, match="a value is 7, but column 'x1' holds 1, 2, 3, 4 alone"):
+            answer(unknown)
 
 
 def test_samples_and_counterfactuals_are_on_the_grid_of_the_column(tmp_path):

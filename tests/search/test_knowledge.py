@@ -218,7 +218,8 @@ def test_direction_of_what_is_known():
     assert free.direction == "x->y"
     known = causal_direction(x, y, n_bags=2, names=("dose", "cost"), knowledge={"required": [("cost", "dose")]})
     assert (known.direction, known.score, known.confidence) == ("y->x", free.score, np.inf)
-    assert causal_direction(x, y, n_bags=2, knowledge={"roots": ["x", "y"]}).direction == "undecided"
+    neither = causal_direction(x, y, n_bags=2, knowledge={"roots": ["x", "y"]})
+    assert (neither.direction, neither.score) == ("undecided", known.score)  # the score depends on the data alone
 
 
 @pytest.fixture
