@@ -242,13 +242,18 @@ def _like_network(x: Floats, effect: Numbers, network: NodeFit) -> Heteroscedast
 def _fit_in_turn(
     x: Floats, effect: Numbers, known: HeteroscedasticFit, tol: float, prior_precision: float
 ) -> HeteroscedasticFit | None:
-    """Return the mean under the spread of a known fit, and the spread of what that mean leaves; None if that fails."""
+    """Return the mean under the spread of a known fit, and the spread of what that leaves; None if neither gains."""
     m, unit, weights, n = known.spread.hidden_units, known.unit, effect.weights, effect.n_counted
 
     def precisions(spread: NodeFit) -> Floats:
         return times(weights, (unit * node_outputs(spread.theta, x, m)[1]) ** -2)
 
-    mean, slopes, rank = least_squares(x, effect.centre, precisions(known.spread))
+    weighted = precisions(known.spread)
+    mean, slopes, rank = least_squares(x, effect.centre, weighted)
+    if known.evidence < math.inf:
+        before = np.square(effect.centre - known.intercept - known.slopes @ x)
+        if 0.5 * weighted @ (before - np.square(effect.centre - mean)) < tol:
+            return None
     residual = GaussianResponse((effect.centre - mean) / unit, effect.spread / unit**2, effect.samples, weights)
     layers = Layers.of(residual, len(x), m)
     of_weights = layers.of_weights.copy()
