@@ -66,10 +66,12 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         variables, one of them with 30 causes, a limit of 20 leaves 78 errors, the default none.
     noise_distribution : {"auto", "gaussian", "student", "free"}, default "auto"
         The density of the standardised noise: Gaussian, Student's t with fitted degrees of freedom, or any density
-        ("free"; the evidence rises by the negentropy of the residuals). "auto" is Gaussian, unless a graph found by
-        other noise gains much, or more than half of its variables clearly do. Then the evidence chooses one for every
-        variable (`icdh._node_model.noise`). The fitted model then holds for every variable the density that its
-        residuals ask for, be it the Gaussian. Where no value is below zero, or none of a share above one, what the
+        ("free"; the evidence rises by the negentropy of the residuals). "auto" begins with the Gaussian. Where
+        residuals are not Gaussian it searches on, and where the graph found so gains much, or more than half of its
+        variables clearly do, the evidence chooses one density for every variable (`icdh._node_model.noise`). Else
+        it is Student's t: with tails of three degrees of freedom in two of twelve linear variables (six tables of 1000
+        rows) Gaussian noise has 69 errors between classes, Student's t 9. The fitted model then holds for every
+        variable the density that its residuals ask for, be it the Gaussian. Where no value is below zero, or none of a share above one, what the
         density has beyond that limit counts next to it.
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         The monotone transform of every continuous or gridded column during the search, with a fitted parameter for

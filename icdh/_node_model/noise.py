@@ -11,7 +11,9 @@ A search begins with Gaussian noise. Where such noise passes a curve, a tanh for
 direction gain a little from another distribution, and so little must not turn arrows. So the noise stays another one
 only where the graph found by it gains more than `LEAST` nats an observation and variable over the best graph by
 Gaussian noise, or where more than half of its variables gain `MOST` each, or all a little more than half of that.
-Laplace noise gains 0.07 nats an observation, uniform noise 0.18.
+Laplace noise gains 0.07 nats an observation, uniform noise 0.18. Where it does not stay, noise is Student's t, whose
+limit is the Gaussian: under Gaussian noise the heavy tails of a few variables get false causes, with a spread that is
+wide at single rows.
 
 `fit_noise` fits the density that a model then holds. In a free one (`icdh._node_model.noise_density`) the logarithms of
 the shares p_b of bins maximise the Poisson likelihood of the counts in the bins less a penalty of their second

@@ -584,16 +584,29 @@ class FamilyScore:
         """
         self(families)
         self._restart_large(families)
-        if self.noise == self.settings.noise or not self._gains_over_gaussian(families).mean() >= TRIED * LEAST:
+        if self.noise == self.settings.noise:
+            return False
+        residuals_of = list(map(self._or_alone, families))
+        if not self._gains_over_gaussian(residuals_of).mean() >= TRIED * LEAST:
             return False
         self.noise = "auto"
         return True
 
+    def _or_alone(self, family: Family) -> Family:
+        """Return an effect without causes where that has more evidence, once it chooses its noise, else the family.
+
+        Under Gaussian noise a spread that is wide at single rows explains heavy tails, and its residuals have none.
+        """
+        alone = family[0], ()
+        without_causes, with_causes = self.by_noise("auto")([alone, family])
+        return alone if without_causes < with_causes else family
+
     def revoke_noise(self, families: Sequence[Family], score_before: float) -> bool:
-        """Return to Gaussian noise if the graph found by another gains little; return whether scores changed.
+        """Go on with Student's t if the graph found by any noise gains little; return whether scores changed.
 
         The choice stays if it gains `LEAST` nats an observation and variable over the best graph under Gaussian noise,
-        of that score, or if so much is gained by most residuals, each held to `MOST`.
+        of that score, or if so much is gained by most residuals, each held to `MOST`. Heavy tails of few variables are
+        no reason for a free density of all, but under Gaussian noise they have false causes.
         """
         if not self.settings.noise == self.noise == "auto":
             return False
@@ -601,7 +614,7 @@ class FamilyScore:
         gain = (score_before - sum(self(families))) / max(self.families.counts()[numbers].sum(), 1)
         if gain >= LEAST or np.minimum(self._gains_over_gaussian(families), MOST).mean() >= LEAST:
             return False
-        self.noise = "gaussian"
+        self.noise = "student"
         return True
 
     def _gains_over_gaussian(self, families: Sequence[Family]) -> Floats:

@@ -283,9 +283,10 @@ def greedy_search(
         while search.choose_noise(start_of_noise):
             search.escape()
         if climber.revoke_noise(search.graph, score):
-            if climber.fall(search.graph, graph) > 0.0:
-                search.graph, search.moves = graph, moves
-            search.climb(search.graph)
+            by_any_noise = search.graph
+            search.graph, search.moves = graph, moves
+            search.climb(graph)
+            search.climb_from(by_any_noise)
 
     return search.result_of(run)
 

@@ -51,6 +51,31 @@ def test_noise_that_wrong_arrows_make_look_gaussian_is_found(seed):
     assert edges(HNMSearch().fit(X)) == {(0, 2), (1, 3), (0, 4), (1, 5), (2, 6), (3, 6)}
 
 
+@pytest.mark.parametrize("seed", [0, 6])
+def test_a_column_of_heavy_tails_has_no_causes(seed):
+    """Under Gaussian noise a spread that is wide at single rows explains them, and its residuals are Gaussian."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 5))
+    X[:, 2] = rng.standard_t(1, size=300)
+    X[:, 4] = X[:, 0] + rng.normal(size=300)
+    assert edges(HNMSearch().fit(X)) <= {(0, 4), (4, 0)}
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_heavy_tails_of_two_of_twelve_columns_decide_their_arrows(seed):
+    """A tree of linear effects: the noise of all together gains too little for a density of its own each."""
+    rng = np.random.default_rng(seed)
+    X, tree = rng.normal(size=(1000, 12)), set()
+    X[:, [3, 6]] = rng.standard_t(3, size=(1000, 2))
+    for node in range(1, 12):
+        cause = int(rng.integers(node))
+        X[:, node] += 0.8 * X[:, cause]
+        tree.add(frozenset((cause, node)))
+    learned = HNMSearch().fit(X)
+    assert learned._found.scores.noise == "student"
+    assert {frozenset(edge) for edge in edges(learned)} == tree
+
+
 @pytest.mark.parametrize("seed", [0, 4])
 def test_no_edge_is_stronger_than_a_fit_without_it_says(seed):
     """The noise of some effects is low: a fit that came from fewer parents ends hundreds of nats from the best one."""
