@@ -71,8 +71,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         variables clearly do, the evidence chooses one density for every variable (`icdh._node_model.noise`). Else
         it is Student's t: with tails of three degrees of freedom in two of twelve linear variables (six tables of 1000
         rows) Gaussian noise has 69 errors between classes, Student's t 9. The fitted model then holds for every
-        variable the density that its residuals ask for, be it the Gaussian. Where no value is below zero, or none of a share above one, what the
-        density has beyond that limit counts next to it.
+        variable the density that its residuals ask for, be it the Gaussian. Where no value is below zero, or none of a
+        share above one, what the density has beyond that limit counts next to it.
     column_transform : {"auto", "none", "log", "yeo-johnson"}, default "auto"
         The monotone transform of every continuous or gridded column during the search, with a fitted parameter for
         each column (`icdh._table.transforms`). "auto" takes the one that raises the evidence of many variables, given
