@@ -93,14 +93,14 @@ def notes_on_covariates(
     effect: int,
     covariates: Sequence[int],
 ) -> list[str]:
-    """Return what a graph and tiers have against covariates.
+    """Return what a graph and knowledge have against covariates, and against an effect of the cause.
 
     Parameters
     ----------
     adjacency : ndarray, shape (N, N), or None
         The graph, if there is one.
     knowledge : Knowledge
-        With or without tiers.
+        What the user knows.
     names : sequence
         The variables.
     cause, effect : int
@@ -116,8 +116,14 @@ def notes_on_covariates(
         for source, is_late in (("graph", reach[cause]), ("tiers", cannot_cause))
         if (late := [names[k] for k in covariates if is_late[k]])
     ]
-    back = f"the graph has a path from {printable(names[effect])} to {printable(names[cause])}"
-    return notes + [back] * bool(reach[effect, cause])
+    ends = printable(names[cause]), printable(names[effect])
+    if reach[effect, cause]:
+        notes.append(f"the graph has a path from {ends[1]} to {ends[0]}")
+    if knowledge.rules(names, strict=False).forbidden[cause, effect]:
+        notes.append(
+            f"what is known rules {ends[0]} -> {ends[1]} out: the answer should be zero, unless columns lie between them"
+        )
+    return notes
 
 
 def parent_sets(drawn: Mask, weights: Floats, cause: int, effect: int) -> dict[tuple[int, ...], float]:

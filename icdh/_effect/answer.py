@@ -14,6 +14,7 @@ from icdh._effect.average import Difference, percent
 from icdh._effect.result import Curve, Effect
 from icdh._effect.sample import Estimate, Sample, robustness_value, strongest_covariate
 from icdh._effect.slope import Slope
+from icdh._estimators.data_warnings import codes_of_units
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.effects import Contrast, contrasts_of, outcome_values, outcomes_of, shown
 from icdh._model.structural import StructuralModel, model_of
@@ -209,9 +210,11 @@ def effect(
         if not clusters and math.isfinite(answers[0].estimate):
             influence = results[0][1][np.argsort(question.order(covariates))]
             notes += _notes_on_rows(table, [*covariates, *pair], influence)
-        has_been_fitted = isinstance(adjust, str)  # whose warnings name them
-        if not has_been_fitted and missing_values is None and (text := table.codes_message([*covariates, *pair])):
-            notes.append(text)
+        if not isinstance(adjust, str):  # else a fit has named them
+            columns = [*covariates, *pair]
+            text = None if missing_values is not None else table.codes_message(columns)
+            counts = np.ones((table.n_variables, table.n_variables), dtype=bool)
+            notes += [text] * (text is not None) + list(codes_of_units(table, columns, counts))
     notes = [*answers[0].notes, *notes]
     if (fitted := model_of(model)) is not None and fitted.about.get("weights") and shares is None:
         is_count = fitted.about.get("weights") == "frequency"

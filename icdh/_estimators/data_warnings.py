@@ -323,7 +323,7 @@ class DataDoubts:
             if related is not None:
                 yield related.message(names, table.n_observations)
             named = {*numbering, *([] if related is None else related.columns)}
-            yield from _units(table, [k for k in self._joined if k not in named], self._computed == 0.0)
+            yield from codes_of_units(table, [k for k in self._joined if k not in named], self._computed == 0.0)
 
 
 def _numbers_rows(column: Floats) -> bool:
@@ -335,7 +335,7 @@ def _numbers_rows(column: Floats) -> bool:
     return evenly or (steps.size >= LONG and not (column % 1.0).any())
 
 
-def _units(table: Table, joined: Sequence[int], counts: Mask) -> Iterator[str]:
+def codes_of_units(table: Table, joined: Sequence[int], counts: Mask) -> Iterator[str]:
     """Name columns with edges that hold whole numbers of which each seems to name a person or a place.
 
     ``counts``, shape (N, N), says which columns may show that of which: what is computed from numbers is alike, too.

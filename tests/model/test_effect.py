@@ -838,6 +838,44 @@ def test_covariates_of_later_tiers_are_said(adjust):
     assert answer.lower < 1.0 < answer.upper
 
 
+@pytest.mark.parametrize(
+    ("knowledge", "is_said"),
+    [
+        ({"tiers": [["answer"], ["dose"]]}, True),
+        ({"forbidden": [("dose", "answer")]}, True),
+        ({"roots": ["answer"]}, True),
+        ({"leaves": ["dose"]}, True),
+        ({"required": [("answer", "dose")]}, True),
+        ({"tiers": [["dose"], ["answer"]]}, False),
+        ({"roots": ["dose"]}, False),
+    ],
+)
+def test_knowledge_against_the_question_is_said(knowledge, is_said):
+    dose, noise = np.random.default_rng(3).normal(size=(2, 300))
+    X = pd.DataFrame({"dose": dose, "other": noise[::-1], "answer": dose + 0.5 * noise})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        notes = icdh.effect(X, "dose", "answer", ["other"], knowledge=knowledge).notes
+    assert any("what is known rules dose -> answer out" in note for note in notes) == is_said
+
+
+def test_covariates_that_may_be_codes_are_said():
+    """A line through the numbers of fifteen places leaves nearly all that the places differ in."""
+    rng = np.random.default_rng(0)
+    place = rng.integers(15, size=500)
+    level = rng.normal(size=15)[place]
+    dose = level + 0.5 * rng.normal(size=500)
+    X = pd.DataFrame({"place": place, "dose": dose, "answer": dose + 3.0 * level + rng.normal(size=500)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        notes = icdh.effect(X, "dose", "answer", ["place"]).notes
+    assert any("may be codes of persons or places: 'place'" in note for note in notes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        answer = icdh.effect(X, "dose", "answer", ["place"], kinds={"place": "categorical"})
+    assert answer.lower < 1.0 < answer.upper
+
+
 def estimate_of(value, error):
     return Estimate(value, error, 1e9, 1.0, (100.0,), np.zeros(1))
 
