@@ -107,8 +107,7 @@ class Curve:
         inside = np.clip(values, self.knots.min(), self.knots.max())
         distances = inside - self.knots[:, np.newaxis]
         tangents = np.where(values == inside, 0.0, 3.0 * (self.bends @ (distances * np.abs(distances))))
-        curve: Floats = self.slope * values + self.bends @ _cubes(self.knots, inside) + tangents * (values - inside)
-        return curve
+        return self.slope * values + self.bends @ _cubes(self.knots, inside) + tangents * (values - inside)
 
     def turned(self, of_input: float, of_output: float) -> "Curve":
         """Return the curve of an input times one sign, its values times another."""

@@ -113,8 +113,7 @@ class LabelLaw(DiscreteLaw):
         K, m = self.n_outputs, len(hidden)
         free, eta = theta[-(K * (m + 1) - 1) :], self.log_shares.copy()
         eta[1:] += free[: K - 1]
-        outputs: Floats = eta[:, np.newaxis] + GUMBEL_DEVIATION * (free[K - 1 :].reshape(K, m) @ hidden)
-        return outputs
+        return eta[:, np.newaxis] + GUMBEL_DEVIATION * (free[K - 1 :].reshape(K, m) @ hidden)
 
     def log_probabilities(self, outputs: Floats) -> Floats:
         """Return the log-probabilities of the categories, shape (K, M), given the outputs, shape (K, M)."""

@@ -86,8 +86,7 @@ class CountLaw(ProbabilityLaw):
 
     def counts(self, observed: Floats) -> Floats:
         """Return the counts nearest to values."""
-        counts: Floats = np.maximum(np.rint((observed - self.zero) / self.unit), 0.0)
-        return counts
+        return np.maximum(np.rint((observed - self.zero) / self.unit), 0.0)
 
     def parameters(self, outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and r of the counts."""
@@ -121,8 +120,7 @@ class CountLaw(ProbabilityLaw):
         """Return the distribution function."""
         (mean, r), share = self.parameters(outputs), np.exp(self.log_parts(outputs)[0])
         of_counts = betainc(r, np.maximum(counts, 0.0) + 1.0, r / (r + mean))
-        up_to: Floats = np.where(counts < 0.0, 0.0, share * of_counts + (1.0 - share))
-        return up_to
+        return np.where(counts < 0.0, 0.0, share * of_counts + (1.0 - share))
 
     def draw(self, outputs: Floats, noise: Floats) -> Floats:
         """Return the smallest values whose distribution function is beyond the noise, by bisection."""

@@ -119,8 +119,7 @@ class Layers(NamedTuple):
     @property
     def held(self) -> Mask:
         """Which weights are held at zero."""
-        held: Mask = self.of_weights > self.number
-        return held
+        return self.of_weights > self.number
 
     @property
     def sizes(self) -> Integers:

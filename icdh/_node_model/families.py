@@ -145,8 +145,7 @@ class Families:
 
     def share(self) -> Floats:
         """Return the share of the observations that count for each variable in the whole table, shape (N,)."""
-        share: Floats = np.maximum(self.counts(), 1) / np.maximum(self.whole.counts(), 1)
-        return share
+        return np.maximum(self.counts(), 1) / np.maximum(self.whole.counts(), 1)
 
     def data(self, family: Family) -> tuple[Floats, Response]:
         """Return the parents, one network input a row, and the response, at the observations that count for it."""

@@ -315,8 +315,7 @@ class NormalLaw(Law):
 
 def _residual(observed: Floats | float, mean: Floats, scale: Floats) -> Floats:
     """Return how many scales values are above the mean; how far they are from it where there is no scale."""
-    residual: Floats = (observed - mean) / np.where(scale > 0.0, scale, 1.0)
-    return residual
+    return (observed - mean) / np.where(scale > 0.0, scale, 1.0)
 
 
 class Limits:
@@ -423,8 +422,7 @@ class ProbabilityLaw(Law):
     def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
         """Return places drawn evenly between the distribution function below observed values and at them."""
         below, up_to = self.distribution(observed, outputs)
-        shares: Floats = below + (up_to - below) * rng.random(observed.size)
-        return shares
+        return below + (up_to - below) * rng.random(observed.size)
 
 
 class DiscreteLaw(ProbabilityLaw):

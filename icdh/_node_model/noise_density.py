@@ -145,8 +145,7 @@ class Student(Noise):
         half = 0.5 * (self.degrees + 1.0)
         constant = math.lgamma(half) - math.lgamma(0.5 * self.degrees)
         constant -= 0.5 * math.log(math.pi * self.degrees) + math.log(self.scale)
-        log_density: Floats = constant - half * np.log1p(np.square(noise / self.scale) / self.degrees)
-        return log_density
+        return constant - half * np.log1p(np.square(noise / self.scale) / self.degrees)
 
     def distribution(self, noise: Floats) -> Floats:
         """Return the distribution function."""
@@ -224,8 +223,7 @@ class Free(Noise):
         """Return the log-density."""
         heights = np.log(np.diff(self._edges) * self.shares.size)
         moved = noise + self.shift
-        log_density: Floats = self.reference.log_density(moved) + heights[bins_of(self.reference, moved, heights.size)]
-        return log_density
+        return self.reference.log_density(moved) + heights[bins_of(self.reference, moved, heights.size)]
 
     def distribution(self, noise: Floats) -> Floats:
         """Return the distribution function."""

@@ -70,8 +70,7 @@ class PointMassLaw(Law):
     def network_outputs(self, theta: Floats, hidden: Floats) -> Floats:
         """Return the outputs, shape (2 + K, n), given the hidden units, shape (m, n)."""
         weights = theta[-self.n_outputs * (len(hidden) + 1) :].reshape(self.n_outputs, -1)
-        outputs: Floats = weights[:, :1] + weights[:, 1:] @ hidden
-        return outputs
+        return weights[:, :1] + weights[:, 1:] @ hidden
 
     def log_parts(self, outputs: Floats) -> Floats:
         """Return the log-probabilities of the density and of every mass, shape (K + 1, n)."""
@@ -93,8 +92,7 @@ class PointMassLaw(Law):
 
     def _among_numbers(self, values: Floats | float) -> Floats:
         """Return values as those that the density is of."""
-        numbers: Floats = np.asarray((values - self.offset) / self.scale)
-        return numbers
+        return np.asarray((values - self.offset) / self.scale)
 
     def has_density(self, observed: Floats) -> Mask:
         """Return which values are no masses."""
