@@ -57,9 +57,6 @@ class PointMassLaw(Law):
     scale: float = 1.0
     numbers: GaussianLaw = field(default_factory=GaussianLaw)
     name = "point masses"
-    odd = (0,)
-    has_mean = True
-    value = "value"
     spread = 1
 
     @property
@@ -177,7 +174,7 @@ class PointMassLaw(Law):
         yield from self.numbers.faults(0, None)
 
 
-class PointMassResponse(FittedByScoring):
+class PointMassResponse(FittedByScoring[PointMassLaw]):
     """A continuous variable, or one recorded on a grid, some of whose values are point masses.
 
     Parameters
@@ -192,34 +189,18 @@ class PointMassResponse(FittedByScoring):
         Which values ``numbers`` are: offset + scale * numbers.
     """
 
-    ordered = True
-
     def __init__(
         self, masses: Integers, numbers: GaussianResponse, values: Floats, offset: float = 0.0, scale: float = 1.0
     ):
         self.masses, self.numbers, self.weights = masses, numbers, numbers.weights
         self._density: Density | None = None
         self._values, self._place = np.asarray(values, dtype=np.float64), (offset, scale)
-        self._set_law(self.weights)
+        self._law = self.law_of(self.weights)
 
-    def _set_law(self, weights: Floats | None) -> None:
+    def law_of(self, weights: Floats | None) -> PointMassLaw:
+        """Return its distribution given mean, log-variance and log odds."""
         counts = np.bincount(self.masses, weights, minlength=self._values.size + 1) + HALF_A_COUNT
-        self._law = PointMassLaw(self._values, np.log(counts[1:] / counts[0]), *self._place)
-
-    @property
-    def law(self) -> PointMassLaw:
-        """Its distribution given mean, log-variance and log odds."""
-        return self._law
-
-    @property
-    def codes(self) -> None:
-        """None: it is a number."""
-        return None
-
-    @property
-    def rank(self) -> int:
-        """That of what an observation adds to the Fisher matrix."""
-        return self.law.n_outputs
+        return PointMassLaw(self._values, np.log(counts[1:] / counts[0]), *self._place)
 
     def __len__(self) -> int:
         return self.masses.size
