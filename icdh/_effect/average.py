@@ -133,17 +133,14 @@ class Difference:
         why = [f"too few rows or groups to compare: {counterparts}, and {weighed}: no answer"]
         if is_determined:
             why = ["the covariates determine the cause, so that no row has a counterpart: no answer"]
-        elif self.target < 0 and compares and math.isfinite(self._of_value(fewer := int(np.argmin(rows))).value):
-            remedy = option("target", ("untreated", "treated")[fewer])
-            why.append(f"the rows with that value alone have an answer: pass {remedy}")
+        elif self.target < 0 and compares:
+            fewer = int(np.argmin(rows))
+            if math.isfinite(replace(self, target=fewer).estimate().value):
+                remedy = option("target", ("untreated", "treated")[fewer])
+                why.append(f"the rows with that value alone have an answer: pass {remedy}")
         bounds = self._bounds(np.zeros_like(kept), (0.0, 0.0))
-        nothing = np.zeros(kept.size)
-        answer = Estimate(math.nan, math.nan, 1.0, math.nan, rows, nothing, 0.0, bounds, tuple(why))
+        answer = Estimate(math.nan, math.nan, 1.0, math.nan, rows, np.zeros(kept.size), 0.0, bounds, tuple(why))
         return answer.times(self.sample.unit)
-
-    def _of_value(self, target: int) -> Estimate:
-        """Return the mean effect of the rows with the first or the second value alone."""
-        return replace(self, target=target).estimate()
 
     def _mean_of(self, kept: Mask) -> Estimate:
         """Return the mean effect of the rows that are kept."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -28,21 +28,7 @@ SMOOTH = 1e-3  # of the spread, by which points may leave the curve through thei
 POINTS = 100  # so many: those of two sorted columns are at a distance of one over their number
 OFF_BY_ROUNDING = 0.4  # of the step: three quarters of the rounding errors are smaller
 LONG = 100  # rows of a table from which whole numbers that rise from row to row are no accident
-
-
-class Computed(NamedTuple):
-    """A column that others give, by their positions.
-
-    Attributes
-    ----------
-    column : int
-        The column.
-    parts : list of int
-        The others.
-    """
-
-    column: int
-    parts: list[int]
+Computed: TypeAlias = tuple[int, list[int]]  # a column that others give, and these, by their positions
 
 
 def dummies(values: Floats) -> list[list[int]]:
@@ -94,7 +80,7 @@ def sums_and_ratios(values: Floats, varying: Sequence[int]) -> Iterator[Computed
         for place, parts in _given_by_others(shown, roundings):
             if columns[place] not in seen:
                 seen.add(columns[place])
-                yield Computed(columns[place], [columns[k] for k in parts])
+                yield columns[place], [columns[k] for k in parts]
 
 
 def _given_by_others(values: Floats, steps: Floats) -> Iterator[Computed]:
@@ -116,7 +102,7 @@ def _given_by_others(values: Floats, steps: Floats) -> Iterator[Computed]:
             used = before[np.abs(weights) > cutoff]
             weights_used, *_ = np.linalg.lstsq(centred[used].T, centred[k], rcond=None)
             if np.linalg.norm(centred[k] - weights_used @ centred[used]) <= limit:
-                yield Computed(int(k), used.tolist())
+                yield int(k), used.tolist()
                 break
 
 
@@ -149,7 +135,7 @@ def functions(values: Floats, columns: Sequence[int]) -> list[Computed]:
             if k != i and _is_on_curve(part[i, order], part[k, order]):
                 givers[k].append(i)
     first = {k: [i for i in parts if i < k or k not in givers[i]] for k, parts in givers.items()}
-    return [Computed(k, parts) for k, parts in first.items() if parts]
+    return [(k, parts) for k, parts in first.items() if parts]
 
 
 def _is_on_curve(x: Floats, y: Floats) -> bool:
@@ -252,8 +238,8 @@ class DataDoubts:
         """Functions of one column, with all such columns; a sum or ratio of one is none."""
         known = {(k, *parts) for k, parts in self._sums}
         every = functions(self.table.values, self._numbers)
-        left = (Computed(k, [i for i in parts if (k, i) not in known]) for k, parts in every)
-        return [each for each in left if each.parts]
+        left = [(k, [i for i in parts if (k, i) not in known]) for k, parts in every]
+        return [(k, parts) for k, parts in left if parts]
 
     @cached_property
     def _numbers(self) -> list[int]:
@@ -277,7 +263,7 @@ class DataDoubts:
             if inputs and model.columns.kinds is not None and k not in model.nominal and not is_named:
                 _, deviation = conditional.mean_and_scale(self._scaled)
                 if np.quantile(deviation**2, 0.9) < 2 * VARIANCE_FLOOR:
-                    determined.append(Computed(k, inputs))
+                    determined.append((k, inputs))
         return determined
 
     @cached_property

@@ -32,7 +32,8 @@ def fill_linear_gains(moments, inside, gains):
     Parameters
     ----------
     moments : tuple
-        As `icdh._node_model.screening.Moments`.
+        Covariances of all R causes, positive definite, shape (R, R), and with the response, shape (R,); its variance;
+        the number of observations, each as often as it counts; what each cause costs, shape (R,); the most causes.
     inside : ndarray of int, shape (p,)
         The causes of the model.
     gains : ndarray, shape (R,)

@@ -32,7 +32,6 @@ Hyvärinen and Smith, "Pairwise likelihood ratios for estimation of non-Gaussian
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -47,6 +46,7 @@ RIDGE = 1e-12  # added to the variances of causes, which are one: collinear caus
 PRIOR_OBSERVATIONS = 5.0  # that the prior of a table is worth
 MOST_CELLS = 10_000  # of joint labels that are numbered without looking which of them occur
 Joint = tuple[Integers, int, float]
+Moments = tuple[Floats, Floats, float, float, Floats, int]  # see `fill_linear_gains`
 
 
 class TableGains:
@@ -184,33 +184,6 @@ def _lead(x: Floats, weights: Floats | None) -> Floats:
     return np.where(1.0 - r**2 > LEAST_APART, forward - forward.T, 0.0)
 
 
-class Moments(NamedTuple):
-    """Covariances, variance and observations of a response, what each cause costs and how many there may be.
-
-    Attributes
-    ----------
-    causes : ndarray, shape (R, R)
-        Covariances of all causes, positive definite.
-    with_response : ndarray, shape (R,)
-        Their covariances with the response.
-    variance : float
-        That of the response.
-    n : float
-        The number of observations, each as often as it counts.
-    price : ndarray, shape (R,)
-        What each cause costs.
-    most : int
-        The most causes.
-    """
-
-    causes: Floats
-    with_response: Floats
-    variance: float
-    n: float
-    price: Floats
-    most: int
-
-
 class LinearGains:
     """By how much the score falls with each change of one parent, if models are linear and their noise is Gaussian.
 
@@ -244,8 +217,8 @@ class LinearGains:
         """
         moments = self._moments_of(node)
         inside = np.array(parents if self._inputs is None else self.families.inputs_of(parents), dtype=np.int64)
-        gains = np.empty(len(moments.causes))
-        fill_linear_gains(tuple(moments), inside, gains)  # a plain tuple is known to Numba faster
+        gains = np.empty(len(moments[0]))
+        fill_linear_gains(moments, inside, gains)
         gains = gains if self._inputs is None else np.append(gains, -np.inf)[self._inputs]
         gains[node] = -np.inf
         return gains
@@ -262,5 +235,5 @@ class LinearGains:
             variance = float(mean_of(np.square(values), weights) + mean_of(response.spread, weights))
             price = 0.5 * math.log(n) + np.repeat(families.edge_penalty[:, node], families.widths)
             with_response = x @ times(weights, values) / n
-            self._moments[node] = Moments(shared, with_response, variance, float(n), price, int(n) // LEAST_ROWS - 2)
+            self._moments[node] = shared, with_response, variance, float(n), price, int(n) // LEAST_ROWS - 2
         return self._moments[node]

@@ -45,10 +45,6 @@ class Observed:
         return self.counts.size < FEW_VALUES <= self.values.size
 
 
-def _is_constant(column: Observed) -> bool:
-    return column.counts.size == 1
-
-
 def _is_binary(column: Observed) -> bool:
     return column.counts.size == 2 and column.has_few_values
 
@@ -56,10 +52,6 @@ def _is_binary(column: Observed) -> bool:
 def _is_ordinal(column: Observed) -> bool:
     is_heap = column.categories is None and column.counts.size <= MOST_LABELS
     return column.has_few_values or (is_heap and is_heaped(column.values))
-
-
-def _is_categorical(column: Observed) -> bool:
-    return column.categories is not None
 
 
 def _is_count(column: Observed) -> bool:
@@ -73,10 +65,6 @@ def _is_count(column: Observed) -> bool:
 
 def _is_gridded(column: Observed) -> bool:
     return bool(column.counts[column.counts > 1].sum() > TIES.tied_share * column.values.size)
-
-
-def _none(values: Floats) -> Floats:
-    return values[:0]
 
 
 def _no_counts(values: Floats) -> Floats:
@@ -124,7 +112,7 @@ class Kind:
 
     name: str
     guess: Callable[[Observed], bool]
-    refused: Callable[[Floats], Floats] = _none
+    refused: Callable[[Floats], Floats] = lambda values: values[:0]
     repeats: bool = False
     varies: bool = True
     is_number: bool = False
@@ -150,7 +138,7 @@ TOO_MANY = f", more than {MOST_LABELS}; "
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("constant", _is_constant, varies=False),
+        Kind("constant", lambda column: column.counts.size == 1, varies=False),
         Kind("binary", _is_binary, repeats=True, has_levels=True, takes_labels=True, most_values=2, reading="yes/no"),
         Kind(
             "ordinal",
@@ -163,7 +151,7 @@ KINDS = {
         ),
         Kind(
             "categorical",
-            _is_categorical,
+            lambda column: column.categories is not None,
             repeats=True,
             has_labels=True,
             takes_labels=True,

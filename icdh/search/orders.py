@@ -56,11 +56,6 @@ class WeighedFamilies:
         """Log of the sum of the weights of all subsets of every set of candidates, shape (N, 2^K)."""
         return _over_subsets(self.weights, np.logaddexp)
 
-    @cached_property
-    def maxima(self) -> np.ndarray:
-        """The largest log weight of all subsets of every set of candidates, shape (N, 2^K)."""
-        return _over_subsets(self.weights, np.maximum)
-
     def tempered(self, temperature: float, prices: Floats) -> "WeighedFamilies":
         """Return the families with their log weights over a temperature, less the prices of edges, shape (N, N)."""
         n_candidates = self.candidates.shape[1]
@@ -195,9 +190,8 @@ def best_graph(families: WeighedFamilies) -> tuple[Graph, float]:
     families : WeighedFamilies
         Of at most 22 variables.
     """
-    _check_size(families)
     value, last = np.empty(1 << families.n_variables), np.empty(1 << families.n_variables, dtype=np.int64)
-    best_last(families.maxima, families.candidates, value, last)
+    best_last(_over_subsets(families.weights, np.maximum), families.candidates, value, last)
     place, variables = np.empty(families.n_variables, dtype=int), value.size - 1
     for position in range(families.n_variables - 1, -1, -1):
         place[last[variables]] = position
@@ -221,7 +215,6 @@ def independent_orders(families: WeighedFamilies, n_orders: int, rng: np.random.
     rng : numpy.random.Generator
         The only source of randomness.
     """
-    _check_size(families)
     first = np.empty(1 << families.n_variables)
     sums_of_orders(families.sums, families.candidates, first)
     orders = np.empty((n_orders, families.n_variables), dtype=np.int64)
@@ -288,10 +281,3 @@ def n_orders_of(graph: np.ndarray, memory: np.ndarray | None = None) -> float:
     """
     parents = (graph.T @ (1 << np.arange(len(graph)))).astype(np.int64)
     return float(count_orders(parents, np.empty(1 << len(graph)) if memory is None else memory))
-
-
-def _check_size(families: WeighedFamilies) -> None:
-    if families.n_variables > MOST_VARIABLES:
-        raise ValueError(
-            f"sums over all orders are for at most {MOST_VARIABLES} variables; these are {families.n_variables}"
-        )
