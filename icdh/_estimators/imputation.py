@@ -6,12 +6,11 @@ Imputation draws missing values from a fitted model given the observed ones, and
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from icdh._model.structural import StructuralModel
-from icdh._node_model.law import Conditional
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.kinds import KINDS
 from icdh._table.table import Table
@@ -21,21 +20,15 @@ from icdh._utils.clock import Clock
 from icdh._utils.labels import counted, listed, plural
 from icdh.exceptions import ConvergenceWarning, DataWarning, WarningList, collected_warnings, option, warn
 
+if TYPE_CHECKING:
+    from icdh._estimators.base import CausalGraphEstimator
+
 MISSING = ("error", "drop", "impute")
 CHUNK = 1000  # rows compared with all donors at once
 logger = logging.getLogger("icdh")
 
 
-class FittedEstimator(Protocol):
-    """A fit, as far as imputation goes on from it."""
-
-    model_: StructuralModel
-    adjacency_matrix_: Floats
-    interrupted_: bool
-    timed_out_: bool
-
-
-Fitted = TypeVar("Fitted", bound=FittedEstimator)
+Fitted = TypeVar("Fitted", bound="CausalGraphEstimator")
 
 
 def without_gaps(table: Table, interventions: InterventionsLike) -> tuple[Table, Design]:
@@ -144,20 +137,15 @@ def draw_gaps(model: StructuralModel, values: Floats, gaps: Mask, rng: np.random
     for sweep in range(10):
         for n in np.flatnonzero(gaps.any(axis=1)):
             rows = values[:, gaps[n]]
-            values[n, gaps[n]] = _stepped(model.conditionals, rows, int(n), effects[n], sweep % 2 == 1, rng)
+            values[n, gaps[n]] = _stepped(model, rows, int(n), effects[n], sweep % 2 == 1, rng)
     return values
 
 
 def _stepped(
-    conditionals: Sequence[Conditional],
-    rows: Floats,
-    n: int,
-    effects: Sequence[int],
-    walks: bool,
-    rng: np.random.Generator,
+    model: StructuralModel, rows: Floats, n: int, effects: Sequence[int], walks: bool, rng: np.random.Generator
 ) -> Floats:
     """Return what one step of the walk makes of variable n in these rows, shape (rows,)."""
-    conditional, size = conditionals[n], rows.shape[1]
+    conditional, size = model.conditionals[n], rows.shape[1]
     proposed, gain = rows.copy(), np.zeros(size)
     if walks and conditional.law.has_density(rows[n]).all():
         _, deviation = conditional.mean_and_scale(rows)
@@ -165,15 +153,15 @@ def _stepped(
         gain = conditional.log_density(proposed[n], rows) - conditional.log_density(rows[n], rows)
     else:  # draws given the causes follow their density
         proposed[n] = conditional.draw(rows, conditional.draw_noise(size, rng))
-    gain = gain + _log_density(conditionals, proposed, effects) - _log_density(conditionals, rows, effects)
+    gain = gain + _log_density(model, proposed, effects) - _log_density(model, rows, effects)
     accepted = np.log(rng.random((size,))) < gain
     stepped: Floats = np.where(accepted, proposed[n], rows[n])
     return stepped
 
 
-def _log_density(conditionals: Sequence[Conditional], rows: Floats, nodes: Sequence[int]) -> Floats:
+def _log_density(model: StructuralModel, rows: Floats, nodes: Sequence[int]) -> Floats:
     """Return the log density of some variables given their causes, shape (rows,)."""
-    return sum((conditionals[j].log_density(rows[j], rows) for j in nodes), np.zeros(rows.shape[1]))
+    return sum((model.conditionals[j].log_density(rows[j], rows) for j in nodes), np.zeros(rows.shape[1]))
 
 
 def fit_to_imputed(

@@ -32,7 +32,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dtrtri  # pyright: ignore[reportAttributeAccessIssue]
 
-from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import cold_start
 from icdh._node_model.response import Response
 from icdh._utils.arrays import Floats, Integers, Mask
@@ -178,15 +177,9 @@ COLD = Start()
 
 
 def fit_node(
-    x: Floats,
-    y: Floats | Response,
-    hidden_units: int = 5,
-    start: Start = COLD,
-    *,
-    prior_precision: float,
-    weight: float,
+    x: Floats, response: Response, hidden_units: int, start: Start, *, prior_precision: float, weight: float
 ) -> NodeFit:
-    """Fit the node model of y given its parents by Fisher scoring and return it with its evidence.
+    """Fit the model of a node given its parents by Fisher scoring and return it with its evidence.
 
     The fit releases the GIL and depends on nothing but its arguments, so threads may run many at once.
 
@@ -194,8 +187,8 @@ def fit_node(
     ----------
     x : ndarray of float64, shape (p, n)
         The parents, standardised, one a row, p >= 0; a parent of K categories is K rows of zeros and ones.
-    y : ndarray of float64, shape (n,), or Response
-        The node, standardised; an array is a continuous response.
+    response : Response
+        The node.
     hidden_units : int
         m.
     start : Start
@@ -210,7 +203,6 @@ def fit_node(
     NodeFit
         The weights that minimise F, and their evidence.
     """
-    response = GaussianResponse.exact(y, None) if isinstance(y, np.ndarray) else y
     n_parents = len(x)
     if n_parents == 0:
         return _fit_without_parents(response, hidden_units)
@@ -295,8 +287,10 @@ def _fits_of_updated_precisions(
         minimise(theta.size - hidden_units)  # without w3: the variance is constant
     while not enough(fits):
         if fits:
+            # MacKay's fixed-point update under a Gamma hyperprior, whose mode is about the first precision.
             variances = np.square(_inverse_root(factor[:free, :free])).sum(axis=0)
-            precisions = _updated_precision(theta, variances, layers, precisions, prior_precision)
+            determined, squares = layers.sizes - precisions * layers.sums(variances), layers.sums(np.square(theta))
+            precisions = (np.maximum(determined, 0.0) + 1.0) / (squares + 1.0 / prior_precision)
         # An update hardly moves the minimum, so after it one small step ends the fit.
         objective, log_determinant, steps, converged = minimise(theta.size, patience=1 if fits else 2)
         if np.isnan(log_determinant):
@@ -389,15 +383,6 @@ def _constant_in_place_of_fit(response: Response, n_parents: int, hidden_units: 
     objective = weight * constant.objective
     evidence = objective + 0.5 * constant.log_determinant
     return constant._replace(theta=theta, objective=objective, evidence=evidence, steps=-1, converged=False)
-
-
-def _updated_precision(
-    theta: Floats, posterior_variance: Floats, layers: Layers, precision: Floats, prior_precision: float
-) -> Floats:
-    """Return MacKay's fixed-point update of the precisions under a Gamma hyperprior of mode about the first one."""
-    determined = layers.sizes - precision * layers.sums(posterior_variance)
-    squares = layers.sums(np.square(theta))
-    return (np.maximum(determined, 0.0) + 1.0) / (squares + 1.0 / prior_precision)
 
 
 def _fit_without_parents(response: Response, hidden_units: int) -> NodeFit:

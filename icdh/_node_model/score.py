@@ -448,10 +448,6 @@ class FamilyScore:
         )
         return pairs
 
-    def residuals(self, family: Family) -> Floats:
-        """Return the standardised residuals of a family that was scored, one for each observation that counts."""
-        return self.models.residuals(family, self.fit_of(family))[0][0]
-
     def fitted(self) -> set[Family]:
         """Return the families that have a fit, of any number of units."""
         return {family for family, _ in self.memory.fits}

@@ -116,10 +116,7 @@ def _checked_values(label: str, value: object, n_rows: int) -> Floats:
 
 
 def carry_out(
-    adjacency: Floats | Integers,
-    actions: Mapping[int, Action],
-    values: Floats,
-    respond: Callable[[int, Floats], Floats],
+    adjacency: Floats | Integers, actions: dict[int, Action], values: Floats, respond: Callable[[int, Floats], Floats]
 ) -> None:
     """Apply interventions in place, causes before effects; values that no intervention reaches keep their bits.
 

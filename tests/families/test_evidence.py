@@ -18,6 +18,7 @@ from support.families import (
     gaussian,
     node_gradient,
     node_outputs,
+    residuals_of,
 )
 from support.families import fit_node as fit_of_rows
 from support.utils import negentropy
@@ -353,7 +354,7 @@ def test_edges_cost_their_penalty_and_free_noise_earns_its_negentropy():
         scores = evidence_of(Z, noise=noise)
         scores(families())
         networks.append([scores.network_score_of(family) for family in families()])
-    earned = [len(Z) * negentropy(scores.residuals(family), None) for family in families()]
+    earned = [len(Z) * negentropy(residuals_of(scores, family), None) for family in families()]
     np.testing.assert_allclose(np.subtract(*networks), earned, rtol=1e-9, atol=1e-9)
     assert max(earned) > 1.0
 

@@ -20,6 +20,7 @@ from support.families import (
     network,
     node_outputs,
     noise_gain,
+    residuals_of,
     with_twice_the_units,
 )
 
@@ -44,7 +45,7 @@ def evidence(values, **options):
 
 def noise_of(scores, family):
     """The noise distribution of a family."""
-    return noise_gain([scores.residuals(family)], scores.noise, None)[1]
+    return noise_gain([residuals_of(scores, family)], scores.noise, None)[1]
 
 
 def later_fits(monkeypatch):
@@ -190,7 +191,7 @@ def test_noise_is_gaussian_until_the_residuals_of_a_graph_show_that_it_is_not():
     assert scores.choose_noise(TAILS)
     assert [noise_of(scores, family) for family in TAILS] == ["student", "gaussian", "gaussian"]
     for family in families:
-        worth = noise_gain([scores.residuals(family)], "auto", None)[0]
+        worth = noise_gain([residuals_of(scores, family)], "auto", None)[0]
         scores([family])
         assert scores.network_score_of(family) == pytest.approx(plain[family] - worth, abs=1e-9)
     assert not scores.choose_noise(TAILS)
@@ -254,7 +255,7 @@ def test_noise_below_the_resolution_of_variances_has_no_verdict():
     x1 = rng.normal(size=500)
     scores = evidence(standardised(np.sin(x1) + 1e-3 * rng.standard_t(2, size=500), x1), noise="auto")
     scores([family])
-    assert noise_gain([scores.residuals(family)], "auto", None)[1] != "gaussian"
+    assert noise_gain([residuals_of(scores, family)], "auto", None)[1] != "gaussian"
     assert not scores.choose_noise([family])
 
 
@@ -349,7 +350,7 @@ def test_the_noise_of_an_effect_may_differ_between_the_levels_of_its_cause():
     scores = evidence(values, responses=responses, noise="auto", most_units=2)
     before = scores([family])[0]
     assert scores.choose_noise([family, (1, ())])
-    residuals = scores.residuals(family)
+    residuals = residuals_of(scores, family)
     parts = sum(noise_gain([residuals[cause == level]], "auto", None)[0] for level in (0.0, 1.0))
     assert parts > noise_gain([residuals], "auto", None)[0] + 20.0
     assert scores([family])[0] == pytest.approx(before - parts, abs=1e-9)

@@ -83,7 +83,13 @@ def fit_node(x, y, *, hidden_units=5, start=None, precision=None, random_state=0
     """The fit of a node model; options of its start and of the fit together."""
     of_start = {name: options.pop(name) for name in ("precision_updates", "max_steps") if name in options}
     start = Start(start, precision, random_state, options.pop("tol", 1e-2), **of_start)
+    y = GaussianResponse.exact(y, None) if isinstance(y, np.ndarray) else y
     return evidence.fit_node(x, y, hidden_units, start, **{"prior_precision": 3.0, "weight": 1.0} | options)
+
+
+def residuals_of(scores, family):
+    """The standardised residuals of a family that was scored, one for each observation that counts."""
+    return scores.models.residuals(family, scores.fit_of(family))[0][0]
 
 
 def columns_of(values, kinds, transform="none", *, n_categories=None, masses=None, weights=None):
