@@ -206,7 +206,8 @@ def _scores_on_exact_columns(found: LearnedGraph, families: list[Family], clock:
 
     If time is over the fits are to a few observations.
     """
-    scores = _evidence_on_exact_columns(found, clock)
+    columns = found.table.without_grids().columns(found.columns.transforms, found.seed)
+    scores = family_evidence(found.settings, columns, found.table, found.seed, clock)
     try:
         scores.grow(families)
         scores.polish(families)
@@ -215,12 +216,6 @@ def _scores_on_exact_columns(found: LearnedGraph, families: list[Family], clock:
         quick = quick_score(scores)
         quick(families)
         return quick, False
-
-
-def _evidence_on_exact_columns(found: LearnedGraph, clock: Clock) -> FamilyScore:
-    """Return the evidence of families of columns without cells of grids."""
-    columns = found.table.without_grids().columns(found.columns.transforms, found.seed)
-    return family_evidence(found.settings, columns, found.table, found.seed, clock)
 
 
 def _likeliest(found: LearnedGraph, values: Floats, scores: FamilyScore, family: Family, known: NodeFit) -> NodeNetwork:

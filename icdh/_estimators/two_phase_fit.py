@@ -159,7 +159,14 @@ def find_network(
     before_edges = 2 if is_coarse else 1  # single edges do not go on from a coarse round
     max_rounds = settings.max_rounds or (Limits().max_rounds if price is None else before_edges)
     limits = Limits(max_rounds, settings.tol, settings.h_tol, settings.rho_max)
-    fit = partial(_fit_from_a_start, problem, settings, limits, price, seed)
+
+    def fit(initial: Start, callback: Report | None = None) -> TwoPhaseResult:
+        """Return the result of the two phases, followed by the last stage if edges have a price and there is time."""
+        result = fit_problem(problem, settings.schedule, limits, initial, callback)
+        if price is None or result.interrupted or result.timed_out:
+            return result
+        stage = partial(refine_edges, edge_penalty=price, threshold=settings.threshold, random_state=seed)
+        return stage(result, problem, callback=callback)
 
     def in_users_columns(record: Round | Move) -> None:
         report(record if isinstance(record, Round) else order.move_in_users_columns(record))
@@ -237,23 +244,6 @@ def strength_of_inputs(
         for i, mean, scale in conditional.with_each_input_held(values, centre, among[:, n]):
             strength[i, n] = max(n_counted * nll(mean, scale) - n_counted * fitted, 0.0)
     return strength
-
-
-def _fit_from_a_start(
-    problem: Problem,
-    settings: TwoPhaseSettings,
-    limits: Limits,
-    price: float | None,
-    seed: int,
-    initial: Start,
-    callback: Report | None = None,
-) -> TwoPhaseResult:
-    """Return the result of the two phases, followed by the last stage if edges have a price and there is time."""
-    result = fit_problem(problem, settings.schedule, limits, initial, callback)
-    if price is None or result.interrupted or result.timed_out:
-        return result
-    stage = partial(refine_edges, edge_penalty=price, threshold=settings.threshold, random_state=seed)
-    return stage(result, problem, callback=callback)
 
 
 def best_of_restarts(fit: Fit, starts: Sequence[Start], n_jobs: int, report: Report) -> TwoPhaseResult:

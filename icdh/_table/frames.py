@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from icdh._table.categories import ENCODE, MISSING_TYPES, Categories, looks_like_a_number
 from icdh._table.missing_codes import Codes, Declared, codes_of
@@ -29,8 +29,8 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 class LabelledValues(NamedTuple):
     """An array of values, shape (M, N), with labels of its columns."""
 
-    values: Cells
-    columns: list[Hashable] | None
+    values: NDArray[Any]
+    columns: list[Any] | None
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Cells:
         return np.array(self.values, dtype=dtype)

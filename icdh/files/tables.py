@@ -9,12 +9,12 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from icdh._table.frames import column_labels, columns_of
+from icdh._table.frames import LabelledValues, column_labels, columns_of
 from icdh._table.missing_codes import Declared, codes_of
 from icdh._table.table import gaps_message
 from icdh._table.ties import FEW_VALUES
@@ -83,12 +83,7 @@ def _text(cell: object) -> str:
     return str(int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2.0**53 else cell)
 
 
-def is_nested(cells: Cells) -> bool:
-    """Return whether cells hold several values each."""
-    return cells.dtype == object and any(isinstance(cell, dict | list | tuple | np.ndarray) for cell in cells)
-
-
-class LabelledTable(NamedTuple):
+class LabelledTable(LabelledValues):
     """Values with column labels, accepted wherever a DataFrame is, without needing pandas.
 
     Attributes
@@ -98,12 +93,6 @@ class LabelledTable(NamedTuple):
     columns : list of str
         N labels; None where the file had no header.
     """
-
-    values: NDArray[Any]
-    columns: list[str] | None
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.generic]:
-        return np.array(self.values, dtype=dtype)
 
     @property
     def names(self) -> list[str]:
@@ -443,7 +432,7 @@ def _read_foreign(path: Source, options: Options, refusals: Refusals) -> tuple[l
     flat = []
     for column in columns:
         cells = arrays[column.at]
-        if is_nested(cells):
+        if cells.dtype == object and any(isinstance(cell, dict | list | tuple | np.ndarray) for cell in cells):
             refusals.add(f"column {column.name!r} holds several values a cell", "drop", [column.key])
             continue
         flat.append(column)

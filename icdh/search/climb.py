@@ -48,7 +48,6 @@ class FamilyScores(Protocol):
 
     def polish(self, families: Sequence[Family]) -> None:
         """Spend more effort on these families: later calls may return lower scores for them."""
-        ...
 
     def try_deletions(self, families: Sequence[Family]) -> None:
         """Fit what lacks one parent of these families from their fits: later calls may return lower scores for it."""

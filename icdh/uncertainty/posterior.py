@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._node_model.score import FamilyScore
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.checks import Number
 from icdh._utils.clock import Clock, OutOfTime
@@ -163,7 +162,8 @@ def _of_fit(
     found = fit.found_graph()
     scores = found.scores.copy(clock)  # the fit stays as it is
     noise, effect, prices = scores.noise, scores.models.largest_design_effect(), scores.families.edge_penalty
-    noises, divisors = ({noise: 1.0}, {temperature: 1.0}) if temperature else (_noises(scores), _divisors())
+    noises = NOISES if scores.chooses_noise and not temperature else {noise: 1.0}
+    divisors = {temperature: 1.0} if temperature else _divisors()
     weighed = {}
     try:
         for name in noises:
@@ -191,11 +191,6 @@ def _of_fit(
         mixed = replace(mixed, best=parents_matrix(parents), log_odds=best - families.log_weight(found.graph))
         mixed = replace(mixed, direction_loss=direction_loss(fit, clock=clock))
     return _in_users_columns(mixed, found.table.order, fit.adjacency_matrix_ != 0.0)
-
-
-def _noises(scores: FamilyScore) -> dict[str, float]:
-    """Return the probabilities of noise distributions, of one if the search did not choose it."""
-    return NOISES if scores.chooses_noise else {scores.noise: 1.0}
 
 
 def _divisors() -> dict[float, float]:
