@@ -28,9 +28,7 @@ class Interval(NamedTuple):
 
     def __str__(self) -> str:
         """Return estimate and interval, rounded as `rounded` does."""
-        ends = ""
-        if math.isfinite(self.lower):
-            ends = f" [{self._end(self.lower)}, {self._end(self.upper)}]"
+        ends = f" [{self._end(self.lower)}, {self._end(self.upper)}]" if math.isfinite(self.lower) else ""
         return f"{self.rounded(self.estimate)}{ends}"
 
     def _end(self, value: float) -> str:

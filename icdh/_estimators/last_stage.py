@@ -16,10 +16,10 @@ from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import SearchSettings
 from icdh._estimators.graph_search import SIZES, GraphSearch, family_evidence
 from icdh._node_model.score import FamilyScore
+from icdh._node_model.screening import standardised
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.clock import Clock, OutOfTime
 from icdh._utils.parallel import single_blas_thread
-from icdh._utils.weighted import deviation_of, mean_of
 from icdh.knowledge import EdgeRules
 from icdh.network import root_mean_square
 from icdh.search.climb import Climber
@@ -118,13 +118,11 @@ def scores_of_families(problem: Problem, edge_penalty: float, random_state: int)
     problem, edge_penalty, random_state
         As of `refine_edges`.
     """
-    standardised = problem.values - mean_of(problem.values, problem.weights)[:, np.newaxis]
-    standardised /= deviation_of(standardised, problem.weights)[:, np.newaxis]
-    N = len(standardised)
+    N = len(problem.values)
     table = CanonicalTable(
         order=np.arange(N),
         n_columns=N,
-        values=standardised,
+        values=standardised(problem.values, problem.weights),
         rows=problem.rows,
         rules=problem.rules,
         kinds=["continuous"] * N,

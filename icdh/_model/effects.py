@@ -117,11 +117,7 @@ def _requested(contrast: Sequence[Label], categories: Categories | None) -> Cont
 
 def reference_of(categories: Categories) -> int:
     """Return the code of the reference label: "no" beside "yes", else the first one."""
-    if len(categories.labels) == 2:
-        says_no = [str(label).casefold() in NO for label in categories.labels]
-        if says_no == [False, True]:
-            return 1
-    return 0
+    return int([str(label).casefold() in NO for label in categories.labels] == [False, True])
 
 
 def outcomes_of(categories: Categories | None) -> list[tuple[str, int | None]]:

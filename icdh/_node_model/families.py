@@ -192,6 +192,12 @@ class Families:
         return None if codes is None else codes[self.rows_of(node)]
 
 
+def without(family: Family, parent: int) -> Family:
+    """Return a family without one of its parents."""
+    node, parents = family
+    return node, tuple(k for k in parents if k != parent)
+
+
 class DesignEffects:
     """Design effects of the families of a table, and scores that count dependent rows as fewer.
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from icdh._node_model._linear_kernels import LEAST_VARIANCE
 from icdh._node_model.evidence import Layers, NodeFit, Start, fit_node
-from icdh._node_model.families import Families, Family
+from icdh._node_model.families import Families, Family, without
 from icdh._node_model.gaussian import GaussianResponse, LinearFit, fit_linear, least_squares
 from icdh._node_model.law import Law
 from icdh._node_model.network import NodeNetwork, node_outputs
@@ -145,14 +145,11 @@ class HeteroscedasticModels:
 
     def start_of(self, family: Family) -> HeteroscedasticFit | None:
         """Return the best known fit with one parent fewer, and zeros for that parent; None if there is none."""
-        (node, parents), known = family, []
-        for k, new in enumerate(parents):
-            fewer = self.known((node, parents[:k] + parents[k + 1 :]))
-            known += [] if fewer is None else [(fewer, new)]
+        known = [(fit, new) for new in family[1] if (fit := self.known(without(family, new))) is not None]
         if not known:
             return None
         fit, new = min(known, key=lambda pair: pair[0].evidence)
-        weights = self.families.weights_of(new, parents, fit.spread.hidden_units)
+        weights = self.families.weights_of(new, family[1], fit.spread.hidden_units)
         return fit._replace(spread=fit.spread._replace(theta=fit.spread.theta_with(weights)))
 
     def start_without(self, family: Family, parent: int) -> HeteroscedasticFit | None:

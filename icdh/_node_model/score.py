@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from icdh._node_model.evidence import COLD, NodeFit, Start
-from icdh._node_model.families import Families, Family
+from icdh._node_model.families import Families, Family, without
 from icdh._node_model.family_models import OPTIMISM, FamilyModels, gain_estimates_of
 from icdh._node_model.gain_estimates import Pair, misfit, pair_gains
 from icdh._node_model.heteroscedastic import HeteroscedasticFit
@@ -284,8 +284,8 @@ class FamilyScore:
     def fit(self, family: Family, start: Start = COLD) -> NodeFit:
         """Return a new fit of a family, which is not kept; a cold one where the start leads far below no parents."""
         self.clock.check()
-        fit, without = self.models.fit(family, self.units[family[0]], start), (family[0], ())
-        known = self.memory.fits.get(self._key(without))
+        fit, constant = self.models.fit(family, self.units[family[0]], start), (family[0], ())
+        known = self.memory.fits.get(self._key(constant))
         most = max(LOST, LOST_A_ROW * self.families.n_observations)
         if start.theta is None or known is None or fit.evidence < known.evidence + most:
             return fit
@@ -330,10 +330,9 @@ class FamilyScore:
         Of 15,429 families of which one with a parent fewer was far behind, three had another best model. A network that
         is far worse itself has failed.
         """
-        node, parents = family
         network = self.memory.scores.get((self._key(family), noise), math.inf)
-        for k in range(len(parents) if len(parents) > 1 else 0):
-            fewer = node, parents[:k] + parents[k + 1 :]
+        for parent in family[1] if len(family[1]) > 1 else ():
+            fewer = without(family, parent)
             lowest = self.memory.lowest.get((self._key(fewer), noise), -math.inf)
             if self.memory.baselines.get((model, fewer, noise), lowest) > lowest + FAR_BEHIND > network:
                 return False
@@ -341,8 +340,8 @@ class FamilyScore:
 
     def rises(self, family: Family) -> Floats:
         """Return by how many nats the score of a family rises without each of its parents, shape (p,)."""
-        *without, whole = self([*(_without(family, parent) for parent in family[1]), family])
-        return np.array(without) - whole
+        *fewer, whole = self([*(without(family, parent) for parent in family[1]), family])
+        return np.array(fewer) - whole
 
     def model_of(self, family: Family, noise: str = "") -> str:
         """Return which model of a family scores best: "network", "linear", "additive" or "heteroscedastic"."""
@@ -430,7 +429,7 @@ class FamilyScore:
         penalties = self.families.edge_penalty[:, node]
         estimates: Floats = OPTIMISM * (self.linear_gains(node, parents) + penalties) - penalties - behind
         for parent in parents:
-            estimates[parent] = score - self.baseline_score_of(_without(family, parent), "linear")
+            estimates[parent] = score - self.baseline_score_of(without(family, parent), "linear")
         return estimates
 
     def polish_failed(self, families: Sequence[Family]) -> None:
@@ -530,12 +529,12 @@ class FamilyScore:
         new = {key: edge for edge in edges if (key := (*edge, self.units[edge[0][0]])) not in self.memory.without_edge}
         of_lines = [edge for edge in new.values() if self.model_of(edge[0]) == "heteroscedastic"]
         of_networks = [edge for edge in new.values() if edge not in of_lines]
-        fewer = [_without(*edge) for edge in of_networks]
+        fewer = [without(*edge) for edge in of_networks]
         starts = [self._start_without(parent, family[1], self.fit_of(family)) for family, parent in of_networks]
         fits = self.run("fitting families without an edge", self.fit, fewer, starts)
         for family, fit in zip(fewer, fits, strict=True):
             self.keep(family, fit)
-        fewer, lines = [_without(*edge) for edge in of_lines], self.models.heteroscedastic
+        fewer, lines = [without(*edge) for edge in of_lines], self.models.heteroscedastic
         begun = [lines.start_without(*edge) for edge in of_lines]
         self.run("fitting families without an edge", lines.fit, fewer, list(map(self.fit_of, fewer)), begun)
         for family in fewer:
@@ -728,12 +727,6 @@ class QuickScore(FamilyScore):
     def fit_of(self, family: Family) -> NodeFit:
         """Return the fit of a family that was scored."""
         return (self.known if family in self.known else self.quick).fit_of(family)
-
-
-def _without(family: Family, parent: int) -> Family:
-    """Return a family without one of its parents."""
-    node, parents = family
-    return node, tuple(k for k in parents if k != parent)
 
 
 def quick_score(scores: FamilyScore) -> FamilyScore:

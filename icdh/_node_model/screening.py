@@ -160,7 +160,7 @@ def lingam_order(x: Floats, weights: Floats | None, before_each: Callable[[], No
     places = list(range(len(x)))
     while len(places) > 1:
         before_each()
-        left = _standardised(left, weights)
+        left = standardised(left, weights)
         lead = _lead(left, weights)
         first = int(np.argmin(np.square(np.minimum(lead, 0.0)).sum(axis=1)))
         order.append(places.pop(first))
@@ -170,7 +170,8 @@ def lingam_order(x: Floats, weights: Floats | None, before_each: Callable[[], No
     return order + places
 
 
-def _standardised(x: Floats, weights: Floats | None) -> Floats:
+def standardised(x: Floats, weights: Floats | None) -> Floats:
+    """Return variables, one a row, of mean zero and variance one."""
     centred = x - mean_of(x, weights)[:, np.newaxis]
     return centred / np.maximum(deviation_of(centred, weights), np.finfo(float).tiny)[:, np.newaxis]
 

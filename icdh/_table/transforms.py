@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from icdh._rows import ranks_of
 from icdh._utils.arrays import Floats
 from icdh._utils.weighted import deviation_of, mean_of
 
@@ -159,8 +160,7 @@ def normal_scores(x: Floats) -> Floats:
     """Return the Gaussian quantiles of a sample's mid-ranks, shape (n,); increasing transforms do not change them."""
     from scipy.special import ndtri
 
-    _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
-    scores: Floats = ndtri((np.cumsum(counts) - counts / 2) / x.size)[index.ravel()]
+    scores: Floats = ndtri(ranks_of(x[np.newaxis])[0])
     return scores
 
 

@@ -65,9 +65,9 @@ from icdh._node_model.screening import (
     LinearGains,
     TableGains,
     _lead,
-    _standardised,
     lingam_order,
 )
+from icdh._node_model.screening import standardised as _standardised
 from icdh._utils.weighted import NONE
 from icdh.uncertainty.losses import SplitNetwork, mean_and_spread_losses
 
