@@ -250,17 +250,14 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
 
         dag, N = strengths(found), table.n_variables
         strength, rules = dag[:N, :N], rules.among(np.arange(N))
-        levels = {n: np.unique(table.values[n]) for n, kind in enumerate(table.kinds) if KINDS[kind].has_levels}
         kept = self._strong(rules.dag(strength).adjacency, strength, rules)
         counts = [slice(None)] * N if design.rows is None else list(design.rows[:N])
-        numbers = numbers_among(table.kinds)
-        masses = {n: np.array(values) for n in numbers if (values := point_masses(table.values[n][counts[n]]))}
-        grids = {n: grid for n in numbers if (grid := grid_of(table.values[n][counts[n]]))}
+        numbers = {n: table.values[n][counts[n]] for n in numbers_among(table.kinds)}
         columns = replace(
             ModelColumns.of(table, scaling),
-            levels=levels,
-            masses=masses,
-            grids=grids,
+            levels={n: np.unique(table.values[n]) for n, kind in enumerate(table.kinds) if KINDS[kind].has_levels},
+            masses={n: np.array(masses) for n, values in numbers.items() if (masses := point_masses(values))},
+            grids={n: grid for n, values in numbers.items() if (grid := grid_of(values))},
             kinds=table.kinds,
             transform=found.transform,
         )

@@ -152,7 +152,7 @@ def _stepped(
         proposed[n] = rows[n] + 0.5 * deviation * rng.standard_normal(size)
         gain = conditional.log_density(proposed[n], rows) - conditional.log_density(rows[n], rows)
     else:  # draws given the causes follow their density
-        proposed[n] = conditional.draw(rows, conditional.draw_noise(size, rng))
+        proposed[n] = conditional.draw(rows, conditional.law.draw_noise(size, rng))
     gain = gain + _log_density(model, proposed, effects) - _log_density(model, rows, effects)
     accepted = np.log(rng.random((size,))) < gain
     stepped: Floats = np.where(accepted, proposed[n], rows[n])

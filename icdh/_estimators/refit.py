@@ -68,13 +68,11 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
         scores, in_time = _with_final_units(found, graph, clock)
         winners = _winners(found, scores, families, clock, in_time)
         conditionals = _conditionals(found, families, winners, n_variables)
-        for node, known in (*columns.levels.items(), *columns.masses.items()):  # the search saw their first digits
-            law = conditionals[node].law.with_levels(scaling.apply(known, node))
-            conditionals[node] = replace(conditionals[node], law=law)
+        known = columns.levels | columns.masses  # of which the search saw the first digits
         for node, given in enumerate(conditionals):
-            conditionals[node] = replace(
-                given, law=given.law.within(*_range(columns, node, given.predictor.is_network))
-            )
+            law = given.law.with_levels(scaling.apply(known[node], node)) if node in known else given.law
+            ends = _range(columns, node, given.predictor.is_network)
+            conditionals[node] = replace(given, law=law.within(*ends))
         share = scores.families.share()  # below one if time was over before all observations of a long table had a fit
         of_others = [score / share[node] for score, (node, _) in zip(scores(families), families, strict=True)]
     values = _with_masses(columns, table.in_users_columns(n_variables))

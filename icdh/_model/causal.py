@@ -189,4 +189,5 @@ class CausalModel:
 
     def standardised_residuals(self, values: Floats) -> Floats:
         """Return the residuals of scaled observations ``values``, both of shape (N, M)."""
-        return np.array([given.standardised(values[n], values) for n, given in enumerate(self.conditionals)])
+        given = enumerate(self.conditionals)
+        return np.array([of.law.standardised(values[n], of.outputs(values)) for n, of in given])

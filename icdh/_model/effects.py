@@ -152,7 +152,7 @@ def drawn(model: CausalModel, n_rows: int, rng: np.random.Generator) -> Rows:
     values, noise = np.empty((len(model.names), n_rows)), np.empty((len(model.names), n_rows))
     scaled = np.repeat(model.columns.centre[:, np.newaxis], n_rows, axis=1)
     for node in model.causal_order():
-        noise[node] = model.conditionals[node].draw_noise(n_rows, rng)
+        noise[node] = model.conditionals[node].law.draw_noise(n_rows, rng)
         scaled[node] = _natural(model, node, scaled, noise[node])
         values[node] = model.in_units(node, scaled[node])
     return Rows(values, scaled, noise)

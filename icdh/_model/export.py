@@ -80,7 +80,8 @@ class _Mechanism:
     def draw_noise_samples(self, num_samples: int) -> Floats:
         """Draw standardised noise, shape (num_samples, 1)."""
         seed = np.random.randint(2**31)  # noqa: NPY002 - all of DoWhy draws from numpy's global state
-        return self.model.conditionals[self.node].draw_noise(num_samples, np.random.default_rng(seed))[:, np.newaxis]
+        law = self.model.conditionals[self.node].law
+        return law.draw_noise(num_samples, np.random.default_rng(seed))[:, np.newaxis]
 
     def evaluate(self, parent_samples: Floats, noise_samples: Floats) -> Floats:
         """Return the variable given its causes, one a column, and its noise, both of shape (n_rows, 1)."""

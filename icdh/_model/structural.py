@@ -150,7 +150,7 @@ class StructuralModel(CausalModel):
             If the variable has neither labels nor levels, or as `predict`.
         """
         node = variable_index(variable, self.names, "variable")
-        log_p = self.conditionals[node].log_probabilities(self.scaled(X))
+        log_p = self.conditionals[node].law.log_probabilities(self.conditionals[node].outputs(self.scaled(X)))
         if log_p is None:
             raise ValueError(f"{self.names[node]!r} has no labels; predict gives its mean, predict_scale its spread")
         probabilities = np.exp(log_p)

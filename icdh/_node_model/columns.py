@@ -229,9 +229,8 @@ def _read_number(column: Column, cells_of: Callable[[Floats], tuple[Floats, Floa
     numbers = transform.apply(numbers)
     cause = transform.apply(values)
     cause[rows] = numbers
-    whole = (
-        given if isinstance(given := column.transform, Rescaled) else _standardised(transform, cause, column.weights)
-    )
+    given = column.transform
+    whole = given if isinstance(given, Rescaled) else _standardised(transform, cause, column.weights)
     own = whole if without_masses else _standardised(transform, numbers, weights)
     scaled = (numbers - own.offset) / own.scale
     if low is high:

@@ -276,10 +276,8 @@ def _fits_of_updated_precisions(
     fits: list[NodeFit] = []
 
     def minimise(freeze: int, patience: int = 2) -> tuple[float, float, int, bool]:
-        penalty = layers.penalties(precisions) / weight
-        objective, log_determinant, steps, converged = minimised(
-            theta, penalty, freeze, (start.max_steps, start.tol / weight, patience), factor
-        )
+        penalty, until = layers.penalties(precisions) / weight, (start.max_steps, start.tol / weight, patience)
+        objective, log_determinant, steps, converged = minimised(theta, penalty, freeze, until, factor)
         factor[:] *= math.sqrt(weight)
         return weight * objective, log_determinant + free * math.log(weight), steps, converged
 
@@ -296,9 +294,8 @@ def _fits_of_updated_precisions(
         if np.isnan(log_determinant):
             break
         evidence = objective + 0.5 * log_determinant + layers.cost(precisions, prior_precision)
-        fits.append(
-            NodeFit(theta.copy(), objective, log_determinant, evidence, steps, converged, precisions, hidden_units)
-        )
+        of_fit = objective, log_determinant, evidence, steps, converged, precisions, hidden_units
+        fits.append(NodeFit(theta.copy(), *of_fit))
     return fits
 
 

@@ -226,9 +226,8 @@ class DesignEffects:
         if not family[1]:
             return likelihood + cost
         weight, (_, _, log_determinant) = self.weight(family), response.without_parents(fit.hidden_units)
-        n_constants = np.count_nonzero(
-            np.array(response.law.intercepts(0, fit.hidden_units)) < response.law.layers(0, fit.hidden_units)[-1].stop
-        )
+        free = response.law.layers(0, fit.hidden_units)[-1].stop
+        n_constants = np.count_nonzero(np.array(response.law.intercepts(0, fit.hidden_units)) < free)
         cost -= 0.5 * (log_determinant + n_constants * math.log(weight))  # what the constant model costs
         costs = self._costs(family, self.of_parents(family, fit), cost)
         return likelihood / weight + 0.5 * log_determinant + costs

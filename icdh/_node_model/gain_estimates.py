@@ -35,6 +35,7 @@ import numpy as np
 from icdh._node_model._kernels import add_products_of_features
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
+from icdh._node_model.network import indicators
 from icdh._utils.arrays import Floats, Integers
 from icdh._utils.jit import padded
 from icdh._utils.weighted import NONE, mean_of, of_rows, roots_of, sum_of, times
@@ -176,17 +177,12 @@ def label_gain_estimates(
     ndarray, shape (c,)
         Nats; negative where counts are closer to the fit than chance makes them.
     """
-    residuals = (effect == np.arange(len(probabilities))[:, np.newaxis]) - probabilities
+    residuals = indicators(effect, len(probabilities)) - probabilities
     sizes = [int(candidate.max()) + 1 for candidate in candidates]
     first = np.cumsum([0, *sizes[:-1]])
-    members = np.vstack(
-        [candidate == np.arange(size)[:, np.newaxis] for candidate, size in zip(candidates, sizes, strict=True)]
-    )
-    members = times(weights, members.astype(np.float64))
-    alone = _excess(members, first, residuals, probabilities, np.zeros_like(effect))
-    estimates: Floats = np.max(
-        [alone, *(_excess(members, first, residuals, probabilities, parent) for parent in parents)], axis=0
-    )
+    members = times(weights, np.vstack(list(map(indicators, candidates, sizes))))
+    of_groups = [_excess(members, first, residuals, probabilities, of) for of in (np.zeros_like(effect), *parents)]
+    estimates: Floats = np.max(of_groups, axis=0)
     return estimates
 
 
@@ -218,9 +214,8 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
     if n_rows < min(FEWEST_PAIR_ROWS, M):
         return []
     pairs = np.stack(np.triu_indices(N, 1), axis=1)
-    functions = np.stack(
-        [_functions_of(families.causes[families.inputs_of([node])], k, families.weights) for node in range(N)]
-    )
+    inputs = [families.causes[families.inputs_of([node])] for node in range(N)]
+    functions = np.stack([_functions_of(own, k, families.weights) for own in inputs])
     is_long = ROWS_FOR_FUNCTION * N * k <= M
     of_others = (np.delete(functions, family[0], axis=0) if is_long else None for family, _ in fits)  # one at a time
     rests = [_unexplained(families, *own, alone) for own, alone in zip(fits, of_others, strict=True)]

@@ -527,17 +527,5 @@ class Conditional:
         """Return the noise of values, shape (M,), given all variables; None if it is not determined."""
         return self.law.noise(observed, self.outputs(values))
 
-    def draw_noise(self, size: int, rng: np.random.Generator) -> Floats:
-        """Return independent draws of the noise, shape (size,); see `Law.draw_noise`."""
-        return self.law.draw_noise(size, rng)
-
-    def standardised(self, observed: Floats, values: Floats) -> Floats:
-        """Return residuals, shape (M,), given all variables; see `Law.standardised`."""
-        return self.law.standardised(observed, self.outputs(values))
-
-    def log_probabilities(self, values: Floats) -> Floats | None:
-        """Return the log-probabilities of K values, shape (K, M), given all variables; None if it has a density."""
-        return self.law.log_probabilities(self.outputs(values))
-
 
 CONSTANT = Conditional(NoCauses(), ConstantLaw())

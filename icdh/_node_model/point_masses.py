@@ -226,9 +226,8 @@ class PointMassResponse(FittedByScoring[PointMassLaw]):
         width, n = outputs.shape
         weights = np.ones(n) if self.weights is None else self.weights
         value, pull, squares = self.numbers.terms(np.where(self.masses == 0, weights, 0.0), outputs)
-        of_parts = label_terms(
-            weights * indicators(self.masses, width - 1), weights, odds_of_masses(self.law.log_odds, outputs)
-        )
+        odds = odds_of_masses(self.law.log_odds, outputs)
+        of_parts = label_terms(weights * indicators(self.masses, width - 1), weights, odds)
 
         def curvature(columns: slice) -> Floats:
             among_masses = of_parts.curvature(columns)[width - 1 :]

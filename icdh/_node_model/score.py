@@ -442,10 +442,8 @@ class FamilyScore:
     def pair_gains(self, families: Sequence[Family]) -> list[Pair]:
         """Return two further parents each that may gain together, given the families of a graph, the best first."""
         self(families)
-        (pairs,) = self.run(
-            "estimating gains of pairs", pair_gains, [self.families], [[(own, self.fit_of(own)) for own in families]]
-        )
-        return pairs
+        fits = [(own, self.fit_of(own)) for own in families]
+        return self.run("estimating gains of pairs", pair_gains, [self.families], [fits])[0]
 
     def fitted(self) -> set[Family]:
         """Return the families that have a fit, of any number of units."""

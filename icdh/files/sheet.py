@@ -180,9 +180,8 @@ def sheet_of(source: Source, options: Options, refusals: Refusals) -> Sheet:
     decimal, thousands = _marks(head, delimiter, options, refusals)
     if decimal == thousands:
         raise ValueError(f"{name}: {decimal!r} cannot separate thousands and be the decimal mark; leave out one")
-    if delimiter == decimal and not any(
-        isinstance(cell, Quoted) and decimal in cell for _, row in head for cell in row
-    ):
+    are_quoted = any(isinstance(cell, Quoted) and decimal in cell for _, row in head for cell in row)
+    if delimiter == decimal and not are_quoted:
         raise ValueError(f"{name}: {delimiter!r} cannot be both delimiter and decimal mark; pass {option('delimiter')}")
     top, following = head[0][1], head[1][1] if len(head) > 1 else None
     while following is not None and len(top) > max(len(following), 1) and not top[-1]:

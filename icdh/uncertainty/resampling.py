@@ -36,14 +36,14 @@ class Checkpoint:
 
     Parameters
     ----------
-    path : str, Path or None
-        The file; None keeps nothing.
+    path : str or Path
+        The file.
     fingerprint : str
         Identifies data, parameters and seeds.
     """
 
-    def __init__(self, path: str | Path | None, fingerprint: str):
-        self.path = None if path is None else Path(path)
+    def __init__(self, path: str | Path, fingerprint: str):
+        self.path = Path(path)
         self.header = {"format": "icdh resamples", "version": 1, "fingerprint": fingerprint}
 
     def read(self) -> list[tuple[int, object]]:
@@ -56,8 +56,6 @@ class Checkpoint:
         ValueError
             If the file belongs to another run, or is no checkpoint at all.
         """
-        if self.path is None:
-            return []
         with self.path.open("ab+") as stream:
             stream.seek(0)
             content = stream.read()
@@ -81,8 +79,6 @@ class Checkpoint:
         self._write({"index": index, "result": result})
 
     def _write(self, record: dict[str, object]) -> None:
-        if self.path is None:
-            return
         with self.path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(record) + "\n")
             stream.flush()
@@ -193,7 +189,7 @@ def bootstrap(
     n_jobs = n_workers(n_jobs)
     rows = _Rows(interventions, groups, sequence, sample_weight, weights)
     fits = _Fits(estimator, X, rows, sampling, random_state, max_seconds)
-    store = Checkpoint(checkpoint, fits.fingerprint())
+    store = None if checkpoint is None else Checkpoint(checkpoint, fits.fingerprint())
     resamples = {}
     for resample in _resamples(store, fits, n_resamples, n_jobs):
         resamples[resample.number] = resample.adjacency
@@ -208,9 +204,10 @@ def bootstrap(
     return GraphEnsemble(fits.table.names, graphs, np.full(len(graphs), 1.0 / len(graphs)))
 
 
-def _resamples(store: Checkpoint, fits: "_Fits", n_resamples: int, n_jobs: int) -> Iterator[Resample]:
+def _resamples(store: Checkpoint | None, fits: "_Fits", n_resamples: int, n_jobs: int) -> Iterator[Resample]:
     """Yield the resamples that the checkpoint holds, then the others, each written there first."""
-    known = [Resample(index, np.array(adjacency)) for index, adjacency in store.read() if index < n_resamples]
+    stored = [] if store is None else store.read()
+    known = [Resample(index, np.array(adjacency)) for index, adjacency in stored if index < n_resamples]
     yield from known
     missing = sorted(set(range(n_resamples)) - {resample.number for resample in known})
     if not missing:
@@ -218,7 +215,8 @@ def _resamples(store: Checkpoint, fits: "_Fits", n_resamples: int, n_jobs: int) 
     fits.look_at_the_whole_table()
     for index, adjacency in zip(missing, in_parallel(fits.graph, missing, n_jobs), strict=True):
         if adjacency is not None:  # it was not cut short
-            store.append(index, adjacency.tolist())
+            if store is not None:
+                store.append(index, adjacency.tolist())
             yield Resample(index, adjacency)
 
 
