@@ -15,18 +15,9 @@ import numpy as np
 
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh.knowledge import EdgeRules
-from icdh.search.moves import (
-    KINDS,
-    Family,
-    Graph,
-    Move,
-    changed_families,
-    differing_families,
-    legal_moves,
-    toggled,
-    with_ancestors,
-)
+from icdh.search.moves import Family, Graph, Move, changed_families, differing_families, toggled, with_ancestors
 
+KINDS = ("insert", "delete", "reverse")
 MIN_GAIN = 1e-4  # nats
 Report: TypeAlias = Callable[[Move, Graph], None]
 Pair: TypeAlias = tuple[int, tuple[int, int], float]  # a node, two further parents, and the nats that they promise
@@ -252,6 +243,52 @@ class Climber:
             self._gains[i, j] = gain if gain > -np.inf else -np.inf  # NaN is no gain
             self._certain[i, j] = True
             self._hopeful[i, j] = gain > MIN_GAIN and i not in graph[j]
+
+
+def legal_moves(
+    graph: Graph, rules: EdgeRules, max_parents: int, insertions: tuple[Integers, ...], lines: list[int]
+) -> tuple[Integers, Integers, Integers]:
+    """Return which changes of one edge leave an allowed acyclic graph: the places in `KINDS`, causes and effects.
+
+    They are in this order: by kind, then by cause, then by effect.
+
+    Parameters
+    ----------
+    graph : tuple
+        The parents of every node.
+    rules : EdgeRules
+        Edges that must not appear, and that must be neither deleted nor reversed.
+    max_parents : int
+        The most parents of a node.
+    insertions : tuple of ndarray of int
+        Causes and effects of the edges to insert that are in question, by cause, then by effect: none of the graph's.
+    lines : list of int
+        What `with_ancestors` returns for the graph.
+    """
+    causes, effects = insertions
+    full = np.array([len(parents) for parents in graph]) >= max_parents
+    allowed = ~(rules.forbidden[causes, effects] | full[effects] | _are_ancestors(lines, effects, causes))
+    inserted = np.stack([causes[allowed], effects[allowed]])
+    edges = sorted((cause, effect) for effect, parents in enumerate(graph) for cause in parents)
+    edges = [edge for edge in edges if not rules.required[edge]]
+    acyclic = [
+        (cause, effect)
+        for cause, effect in edges
+        if not any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)
+    ]
+    deleted, turned = (np.array(some, dtype=np.int64).reshape(-1, 2).T for some in (edges, acyclic))
+    turned = turned[:, ~(rules.forbidden[turned[1], turned[0]] | full[turned[0]])]
+    found = inserted, deleted, turned
+    kinds = np.repeat(np.arange(len(KINDS)), [ends.shape[1] for ends in found])
+    return kinds, *np.concatenate(found, axis=1)
+
+
+def _are_ancestors(lines: list[int], ancestors: Integers, nodes: Integers) -> Mask:
+    """Return whether each of these nodes has that ancestor, or is it."""
+    size = -(-len(lines) // 8)
+    octets = np.frombuffer(b"".join(line.to_bytes(size, "little") for line in lines), dtype=np.uint8)
+    bits: Mask = (octets[nodes * size + ancestors // 8] >> (ancestors % 8).astype(np.uint8) & 1).astype(bool)
+    return bits
 
 
 class Prospects:

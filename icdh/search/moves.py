@@ -20,12 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._utils.arrays import Integers, Mask
-from icdh.knowledge import EdgeRules
-
 Family = tuple[int, tuple[int, ...]]
 Graph = tuple[tuple[int, ...], ...]
-KINDS = ("insert", "delete", "reverse")
 DOUBTFUL = 6.0  # nats: a direction that loses less is in doubt
 FEW_VARIABLES = 10  # prices of edges were chosen on tables of so many
 
@@ -50,44 +46,6 @@ def parents_matrix(graph: Graph) -> np.ndarray:
     for node, parents in enumerate(graph):
         matrix[list(parents), node] = True
     return matrix
-
-
-def legal_moves(
-    graph: Graph, rules: EdgeRules, max_parents: int, insertions: tuple[Integers, ...], lines: list[int]
-) -> tuple[Integers, Integers, Integers]:
-    """Return which changes of one edge leave an allowed acyclic graph: the places in `KINDS`, causes and effects.
-
-    They are in this order: by kind, then by cause, then by effect.
-
-    Parameters
-    ----------
-    graph : tuple
-        The parents of every node.
-    rules : EdgeRules
-        Edges that must not appear, and that must be neither deleted nor reversed.
-    max_parents : int
-        The most parents of a node.
-    insertions : tuple of ndarray of int
-        Causes and effects of the edges to insert that are in question, by cause, then by effect: none of the graph's.
-    lines : list of int
-        What `with_ancestors` returns for the graph.
-    """
-    causes, effects = insertions
-    full = np.array([len(parents) for parents in graph]) >= max_parents
-    allowed = ~(rules.forbidden[causes, effects] | full[effects] | _are_ancestors(lines, effects, causes))
-    inserted = np.stack([causes[allowed], effects[allowed]])
-    edges = sorted((cause, effect) for effect, parents in enumerate(graph) for cause in parents)
-    edges = [edge for edge in edges if not rules.required[edge]]
-    acyclic = [
-        (cause, effect)
-        for cause, effect in edges
-        if not any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)
-    ]
-    deleted, turned = (np.array(some, dtype=np.int64).reshape(-1, 2).T for some in (edges, acyclic))
-    turned = turned[:, ~(rules.forbidden[turned[1], turned[0]] | full[turned[0]])]
-    found = inserted, deleted, turned
-    kinds = np.repeat(np.arange(len(KINDS)), [ends.shape[1] for ends in found])
-    return kinds, *np.concatenate(found, axis=1)
 
 
 def with_ancestors(graph: Graph, known: tuple[Graph, list[int]] | None = None) -> list[int]:
@@ -119,14 +77,6 @@ def with_ancestors(graph: Graph, known: tuple[Graph, list[int]] | None = None) -
                     line |= lines[parent]
                 lines[last] = line
     return lines
-
-
-def _are_ancestors(lines: list[int], ancestors: Integers, nodes: Integers) -> Mask:
-    """Return whether each of these nodes has that ancestor, or is it."""
-    size = -(-len(lines) // 8)
-    octets = np.frombuffer(b"".join(line.to_bytes(size, "little") for line in lines), dtype=np.uint8)
-    bits: Mask = (octets[nodes * size + ancestors // 8] >> (ancestors % 8).astype(np.uint8) & 1).astype(bool)
-    return bits
 
 
 def changed_families(graph: Graph, kind: str, cause: int, effect: int) -> list[Family]:

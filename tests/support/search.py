@@ -1,13 +1,11 @@
 """The private names of the search over graphs that tests use, so that a move inside the package edits one file."""
 
 from icdh.search._kernels import draw_orders, sums_of_orders
-from icdh.search.climb import FIRST_BATCH, LARGEST_BATCH, RESOLUTION, Climber, FamilyScores
+from icdh.search.climb import FIRST_BATCH, KINDS, LARGEST_BATCH, RESOLUTION, Climber, FamilyScores, legal_moves
 from icdh.search.directions import direction_losses, reversible_edges, turn_while_it_gains, with_source
 from icdh.search.escapes import FAR, Search, SearchResult, greedy_search, recover
 from icdh.search.moves import (
-    KINDS,
     changed_families,
-    legal_moves,
     parents_matrix,
     price_of_width,
     toggled,
