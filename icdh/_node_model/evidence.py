@@ -79,14 +79,6 @@ class NodeFit(NamedTuple):
         """Whether there is a fit, not only the constant model in its place."""
         return self.steps >= 0
 
-    def theta_with(self, new: slice) -> Floats:
-        """Return the weights and zeros for a further parent, whose input weights are to be that slice."""
-        return np.insert(self.theta, new.start, np.zeros(new.stop - new.start))
-
-    def theta_without(self, old: slice) -> Floats:
-        """Return the weights but for the input weights of a parent, which are that slice."""
-        return np.delete(self.theta, old)
-
 
 class Layers(NamedTuple):
     """Which weights share a prior precision.

@@ -149,16 +149,12 @@ class HeteroscedasticModels:
         if not known:
             return None
         fit, new = min(known, key=lambda pair: pair[0].evidence)
-        weights = self.families.weights_of(new, family[1], fit.spread.hidden_units)
-        return fit._replace(spread=fit.spread._replace(theta=fit.spread.theta_with(weights)))
+        return fit._replace(spread=self.families.with_parent(fit.spread, new, family[1]))
 
     def start_without(self, family: Family, parent: int) -> HeteroscedasticFit | None:
         """Return the known fit of a family without the weights of one parent; None if there is none."""
         fit = self.known(family)
-        if fit is None:
-            return None
-        weights = self.families.weights_of(parent, family[1], fit.spread.hidden_units)
-        return fit._replace(spread=fit.spread._replace(theta=fit.spread.theta_without(weights)))
+        return fit and fit._replace(spread=self.families.without_parent(fit.spread, parent, family[1]))
 
     def fit(
         self, family: Family, network: NodeFit, start: HeteroscedasticFit | None = None

@@ -261,19 +261,14 @@ class FamilyScore:
             return COLD
         fewer = [(parents[:k] + parents[k + 1 :], parents[k]) for k in range(len(parents))]
         if best := self._best_known(node, fewer if len(parents) > 1 else []):
-            fit, new = best
-            weights = self.families.weights_of(new, parents, fit.hidden_units)
-            return Start(fit.theta_with(weights), fit.precision)
+            fit = self.families.with_parent(*best, parents)
+            return Start(fit.theta, fit.precision)
         known = self.memory.parents.get(node, ())
         more = [other for other in known if len(other) == len(parents) + 1 and {*parents} < {*other}]
         if best := self._best_known(node, [(other, min({*other} - {*parents})) for other in more]):
-            fit, old = best
-            return self._start_without(old, parents, fit)
+            fit = self.families.without_parent(*best, parents)
+            return Start(fit.theta, fit.precision)
         return COLD
-
-    def _start_without(self, parent: int, others: Sequence[int], fit: NodeFit) -> Start:
-        """Return a fit as a start of what lacks one of its parents: the weights of that parent are left out."""
-        return Start(fit.theta_without(self.families.weights_of(parent, others, fit.hidden_units)), fit.precision)
 
     def _best_known(self, node: int, neighbours: Iterable[tuple[tuple[int, ...], int]]) -> tuple[NodeFit, int] | None:
         """Return the best known fit of a node among parents that are each given with a variable, and that variable."""
@@ -528,7 +523,8 @@ class FamilyScore:
         of_lines = [edge for edge in new.values() if self.model_of(edge[0]) == "heteroscedastic"]
         of_networks = [edge for edge in new.values() if edge not in of_lines]
         fewer = [without(*edge) for edge in of_networks]
-        starts = [self._start_without(parent, family[1], self.fit_of(family)) for family, parent in of_networks]
+        parts = [self.families.without_parent(self.fit_of(family), parent, family[1]) for family, parent in of_networks]
+        starts = [Start(part.theta, part.precision) for part in parts]
         fits = self.run("fitting families without an edge", self.fit, fewer, starts)
         for family, fit in zip(fewer, fits, strict=True):
             self.keep(family, fit)
