@@ -6,7 +6,7 @@ Imputation draws missing values from a fitted model given the observed ones, and
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -20,15 +20,21 @@ from icdh._utils.clock import Clock
 from icdh._utils.labels import counted, listed, plural
 from icdh.exceptions import ConvergenceWarning, DataWarning, WarningList, collected_warnings, option, warn
 
-if TYPE_CHECKING:
-    from icdh._estimators.base import CausalGraphEstimator
-
 MISSING = ("error", "drop", "impute")
 CHUNK = 1000  # rows compared with all donors at once
 logger = logging.getLogger("icdh")
 
 
-Fitted = TypeVar("Fitted", bound="CausalGraphEstimator")
+class FittedEstimator(Protocol):
+    """A fit, as far as imputation goes on from it."""
+
+    model_: StructuralModel
+    adjacency_matrix_: Floats
+    interrupted_: bool
+    timed_out_: bool
+
+
+Fitted = TypeVar("Fitted", bound=FittedEstimator)
 
 
 def without_gaps(table: Table, interventions: InterventionsLike) -> tuple[Table, Design]:

@@ -52,7 +52,7 @@ ROOMS = {
     ),
     "search": "_kernels moves < climb orders < order_search < escapes < directions",
     "_model": "columns < causal < effects persist export < structural",
-    "files": "text < sheet columns < tables < graphs",
+    "files": "cells < text < sheet columns < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (
         "imputation data_warnings < base < arranged < graph_search < last_stage refit < two_phase_fit < icdh hnm_search"
