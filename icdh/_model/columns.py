@@ -211,9 +211,9 @@ class ModelColumns:
         """Return values, one column a row, as observations in rows, in the kind of table that fit saw."""
         labels = {n: known.nearest(values[n]) for n, known in self.categories.items()} if of_labels else {}
         if self.frame:
-            columns: dict[Hashable, np.ndarray] = {name: labels.get(n, values[n]) for n, name in enumerate(self.names)}
+            columns = [labels[n] if n in labels else values[n] for n in range(len(values))]
             ordered = {self.names[n]: self.categories[n] for n in labels if self.categories[n].ordered}
-            return frame_of(self.frame, columns, X, ordered)
+            return frame_of(self.frame, dict(zip(self.names, columns, strict=True)), X, ordered)
         table = np.ascontiguousarray(values.T)
         if any(self.categories[n].of_text for n in labels):
             table = table.astype(object)
