@@ -31,6 +31,7 @@ from icdh.search import climb, escapes
 STAGES = {
     "transform": (graph_search.GraphSearch, "transform"),
     "climb": (graph_search, "greedy_search"),
+    "climb on": (escapes.Search, "climb_on"),
     "escapes": (escapes.Search, "escape"),
     "noise chosen": (escapes.Search, "choose_noise"),
     "afterwards": (refit, "refit"),

@@ -41,8 +41,7 @@ class EdgeRules(NamedTuple):
     @classmethod
     def of(cls, forbidden: np.ndarray, required: np.ndarray | None = None) -> "EdgeRules":
         """Return the rules that follow from forbidden and required edges; the required edges must form a DAG."""
-        if required is None:
-            required = np.zeros_like(forbidden)
+        required = np.zeros_like(forbidden) if required is None else required
         closing = graphs.descendants(required).T if required.any() else required
         return cls(forbidden | closing | np.eye(len(required), dtype=bool), required)
 

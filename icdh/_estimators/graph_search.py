@@ -262,7 +262,7 @@ class GraphSearch:
         if found.ended_early:
             return first, found
         scores = first.on(families, self.clock)
-        return scores, self._climb(scores, start=found)
+        return scores, Search(self._climber(scores), self._tell, found).climb_on()
 
     def _on_all_rows(self, scores: FamilyScore, found: SearchResult) -> tuple[WholeScore, SearchResult]:
         """Climb on by all rows of a long table, where those of the subsample were described without misfit.
@@ -277,8 +277,7 @@ class GraphSearch:
         n = sum_of(whole.families.weights, whole.families.n_observations)
         margin, doubt = SIZES.doubtful * n, 2.0 * tolerance_of(whole.families.n_observations)
         climber = Climber(whole, rules, self.settings.max_parents, margin, doubt)
-        search = Search(climber, self._tell, found)
-        return whole, search.result_of(lambda: search.climb(found.graph))
+        return whole, Search(climber, self._tell, found).climb_on()
 
     def _searched(self, scores: FamilyScore) -> SearchResult:
         """Return the end of a climb, and of every escape from it that gains."""
@@ -291,9 +290,8 @@ class GraphSearch:
         def start_of_noise(graph: Graph) -> Graph | None:
             return None if scores.noise == self.settings.noise_distribution else lingam_start(graph)
 
-        found = self._climb(
-            scores, other_start=lambda graph: self._closed_form_start(scores, graph), start_of_noise=start_of_noise
-        )
+        starts = partial(self._closed_form_start, scores), start_of_noise
+        found = greedy_search(self._climber(scores), self._tell, *starts)
         if not found.ended_early and scores.noise != "gaussian":
             found = self._from_another_start(scores, found, lingam_start)
         gains = None if found.ended_early else scores.closed_form_gains(found.graph)
@@ -313,12 +311,6 @@ class GraphSearch:
 
     def _climber(self, scores: FamilyScore) -> Climber:
         return Climber(scores, self.table.rules, self.settings.max_parents)
-
-    @property
-    def _climb(self) -> Callable[..., SearchResult]:
-        return partial(
-            greedy_search, rules=self.table.rules, max_parents=self.settings.max_parents, callback=self._tell
-        )
 
     def _tell(self, move: Move) -> None:
         self.report(self.table.move_in_users_columns(move))
@@ -468,5 +460,6 @@ def _of_short_search(settings: SearchSettings, table: CanonicalTable, seed: int,
     graph = short_search(scores, table.rules, settings.max_parents)
     nats = float(columns.log_jacobian - sum(scores(list(enumerate(graph)))))
     for response, (_, unit) in zip(columns.responses, table.of_counts.tolist(), strict=True):
-        nats += response.n_with_density * (math.log(abs(unit)) - 0.5 * math.log(2.0 * math.pi))
+        if response.density is not None:
+            nats += response.density.numbers.n_counted * (math.log(abs(unit)) - 0.5 * math.log(2.0 * math.pi))
     return nats

@@ -115,11 +115,6 @@ class Response(ABC):
         return sum_of(self.weights, len(self))
 
     @property
-    def n_with_density(self) -> float:
-        """How many observations have a value with a density, each as often as it counts."""
-        return 0.0 if self.density is None else self.density.numbers.n_counted
-
-    @property
     @abstractmethod
     def law(self) -> Law:
         """Its distribution given the outputs."""

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from icdh._utils.clock import OutOfTime
 from icdh.knowledge import EdgeRules
-from icdh.search.climb import MIN_GAIN, Climber, FamilyScores, Report, ignored
+from icdh.search.climb import MIN_GAIN, Climber, Report, ignored
 from icdh.search.moves import Graph, Move, changed_families, differing_families, toggled, with_ancestors
 
 FAR = 100.0  # nats: a detour that ends so far off is given up: more than growth gains
@@ -24,6 +24,7 @@ DETOUR_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detou
 SHARE_OF_PROMISE = 0.5  # that a quick fit of a pair of causes must find
 RECOVERED_SHARE = 0.01  # of what a detour loses, that each of its moves has to win back
 GATHERED_SHARE = 0.8  # of what its effects lose, that a node has to win as their effect
+OtherStart: TypeAlias = Callable[[Graph], Graph | None]
 Better: TypeAlias = tuple[Graph, list[Move]]  # a better graph, and the moves to it
 
 
@@ -230,30 +231,17 @@ class SearchResult(NamedTuple):
 
 
 def greedy_search(
-    scores: FamilyScores,
-    rules: EdgeRules,
-    *,
-    max_parents: int = 8,
-    callback: Callable[[Move], None] | None = None,
-    start: SearchResult | None = None,
-    other_start: Callable[[Graph], Graph | None] = lambda graph: None,
-    start_of_noise: Callable[[Graph], Graph | None] = lambda graph: None,
+    climber: Climber, callback: Callable[[Move], None] | None, other_start: OtherStart, start_of_noise: OtherStart
 ) -> SearchResult:
     """Return the parents of every node in the best graph found, and the moves that led to it.
 
     Parameters
     ----------
-    scores : FamilyScores
-        The decomposable score.
-    rules : EdgeRules
-        Edges that must not, and that must, appear.
-    max_parents : int
-        The most parents of a node, unless more are required.
-    callback : callable, optional
+    climber : Climber
+        The scores, and the moves allowed.
+    callback : callable or None
         Called with every move of the first climb, with every tried move of an escape (its ``kept`` is False), and with
         the moves of every accepted escape. It may raise KeyboardInterrupt to end the search.
-    start : SearchResult, optional
-        The result of a search by other scores. The climb goes on from there, and no escape is tried.
     other_start : callable
         Returns, given the end of the first climb, a graph to climb from, too; None if there is none.
     start_of_noise : callable
@@ -266,14 +254,9 @@ def greedy_search(
         The graph and the moves that led to it; after a KeyboardInterrupt or an OutOfTime of the scores, the best graph
         so far. If there is no move yet, a KeyboardInterrupt is raised again.
     """
-    climber = Climber(scores, rules, max_parents)
-    search = Search(climber, callback, start or SearchResult(climber.least, [], False))
+    search = Search(climber, callback, SearchResult(climber.least, [], False))
 
     def run() -> None:
-        if start is not None:  # by other scores, which chose the noise as well
-            climber.grow(list(enumerate(start.graph)))  # misfit pays for edges
-            search.climb(search.graph)
-            return
         search.climb(search.graph)
         if (other := other_start(search.graph)) is not None:
             search.climb_from(other)
@@ -320,12 +303,21 @@ class Search:
             return SearchResult(self.graph, self.moves, False, True)
         return SearchResult(self.graph, self.moves, False)
 
+    def climb_on(self) -> SearchResult:
+        """Return what a climb finds from the result of a search by other scores, which chose the noise as well."""
+
+        def run() -> None:
+            self.climber.grow(list(enumerate(self.graph)))  # misfit pays for edges
+            self.climb(self.graph)
+
+        return self.result_of(run)
+
     def climb(self, graph: Graph) -> None:
         """Climb from a graph, which becomes the best one."""
         self.graph = graph
         self.graph, _ = self.climber.climb(graph, self._keep)
 
-    def choose_noise(self, start_of_noise: Callable[[Graph], Graph | None]) -> bool:
+    def choose_noise(self, start_of_noise: OtherStart) -> bool:
         """Choose the noise distribution by the graph, or by the other start; return whether scores changed.
 
         Another graph may then be far better. So the climb goes on from this graph, and others start anew.
