@@ -5,7 +5,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TypeAlias
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from icdh.exceptions import DataWarning, option, warn
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.posterior import posterior
 
-Within: TypeAlias = str | int | Sequence[str | int] | Mapping[str, list[Hashable]] | None
+Within = str | int | Sequence[str | int] | Mapping[str, list[Hashable]] | None
 FEWEST_ROWS = 10
 TARGETS = ("all", "untreated", "treated")
 BENT = 0.01  # p-value below which a curve is no straight line

@@ -20,7 +20,6 @@ Hastie, Tibshirani, Friedman: "The Elements of Statistical Learning", 2nd editio
 Newey, Robins: "Cross-fitting and fast remainder rates for semiparametric estimation", arXiv 1801.09138, 2018.
 """
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -147,7 +146,7 @@ class Splines:
         return _ridge(columns.T @ (self._weights[:, np.newaxis] * columns), 0)[1]
 
     def means(
-        self, targets: Floats, folds: Integers, steps: int = 0, rows: Mask | None = None, most: float = math.inf
+        self, targets: Floats, folds: Integers, steps: int = 0, rows: Mask | None = None, most: float = np.inf
     ) -> tuple[Floats, float]:
         """Return the means of targets given covariates, shape (n, k), each row by a fit to the other folds.
 
@@ -174,7 +173,7 @@ class Splines:
         stages = [_training_products(columns, each, folds) for each in weights]
         for k in range(width, columns.shape[1]):
             slopes, kept = np.zeros((len(stages[0]), width)), [*range(width), k]
-            for products, limit in zip(stages, (math.inf, most), strict=False):
+            for products, limit in zip(stages, (np.inf, most), strict=False):
                 for fold, before in enumerate(slopes):
                     left = np.eye(width + 1)
                     left[:width, width] = -before
@@ -217,7 +216,7 @@ def _training_products(columns: Floats, weights: Floats, folds: Integers) -> Flo
     return np.asarray(products.sum(axis=0) - products)
 
 
-def _ridge(products: Floats, undersmoothing: int, most: float = math.inf) -> tuple[Floats, float, float]:
+def _ridge(products: Floats, undersmoothing: int, most: float = np.inf) -> tuple[Floats, float, float]:
     """Return intercept and slopes, the least error of generalised cross-validation, and degrees of freedom.
 
     The penalty is the best one, or so many steps below it as leave three quarters of the rows as degrees of freedom.
@@ -231,7 +230,7 @@ def _ridge(products: Floats, undersmoothing: int, most: float = math.inf) -> tup
     most : float
         The most degrees of freedom.
     """
-    penalties = PENALTIES if most == math.inf else np.append(PENALTIES, 1e12)  # whose slopes are zero
+    penalties = PENALTIES if most == np.inf else np.append(PENALTIES, 1e12)  # whose slopes are zero
     n, means = float(products[0, 0]), products[0] / products[0, 0]
     centred = products[1:, 1:] - n * np.outer(means[1:], means[1:])
     squares, vectors = np.linalg.eigh(centred[:-1, :-1])

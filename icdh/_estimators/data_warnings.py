@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -28,7 +27,7 @@ SMOOTH = 1e-3  # of the spread, by which points may leave the curve through thei
 POINTS = 100  # so many: those of two sorted columns are at a distance of one over their number
 OFF_BY_ROUNDING = 0.4  # of the step: three quarters of the rounding errors are smaller
 LONG = 100  # rows of a table from which whole numbers that rise from row to row are no accident
-Computed: TypeAlias = tuple[int, list[int]]  # a column that others give, and these, by their positions
+Computed = tuple[int, list[int]]  # a column that others give, and these, by their positions
 
 
 def dummies(values: Floats) -> list[list[int]]:

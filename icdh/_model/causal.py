@@ -11,7 +11,6 @@ A variable of labels, or of few ordered levels, has a probability for each of th
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TypedDict
 
 import numpy as np
@@ -165,8 +164,7 @@ class CausalModel:
         """
         conditional, scaling = self.conditionals[node], self.columns.scaling
         if node in scaling.transforms:
-            undo = partial(scaling.undo, variable=node)
-            return conditional.law.moments_of(undo, conditional.outputs(values))
+            return conditional.law.moments_of(lambda scaled: scaling.undo(scaled, node), conditional.outputs(values))
         mean, deviation = conditional.mean_and_scale(values)
         return scaling.undo(mean, node), deviation * scaling.scale[node]
 

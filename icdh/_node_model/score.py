@@ -16,7 +16,6 @@ A subsample of a long table is searched; all observations have fits of its graph
 is decided on the subsample that needs many fits: initial weights, detours, units, noise distribution.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
@@ -316,7 +315,7 @@ class FamilyScore:
         key = model, family, noise or self.noise
         if key not in self.memory.baselines:
             score = self.models.linear_score if model == "linear" else self.models.additive_score
-            self.memory.baselines[key] = score(family, key[-1]) if self._may_win(*key) else math.inf
+            self.memory.baselines[key] = score(family, key[-1]) if self._may_win(*key) else np.inf
         return self.memory.baselines[key]
 
     def _may_win(self, model: str, family: Family, noise: str) -> bool:
@@ -325,10 +324,10 @@ class FamilyScore:
         Of 15,429 families of which one with a parent fewer was far behind, three had another best model. A network that
         is far worse itself has failed.
         """
-        network = self.memory.scores.get((self._key(family), noise), math.inf)
+        network = self.memory.scores.get((self._key(family), noise), np.inf)
         for parent in family[1] if len(family[1]) > 1 else ():
             fewer = without(family, parent)
-            lowest = self.memory.lowest.get((self._key(fewer), noise), -math.inf)
+            lowest = self.memory.lowest.get((self._key(fewer), noise), -np.inf)
             if self.memory.baselines.get((model, fewer, noise), lowest) > lowest + FAR_BEHIND > network:
                 return False
         return True

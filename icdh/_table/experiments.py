@@ -17,7 +17,6 @@ Pearl: "Causality: Models, Reasoning, and Inference", 2nd edition, 2009, Definit
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -351,7 +350,7 @@ def _of_unit_size(in_force: Mask) -> Floats:
     return in_force / np.sqrt(shares)
 
 
-InterventionsLike: TypeAlias = ArrayLike | Interventions | Design | None
+InterventionsLike = ArrayLike | Interventions | Design | None
 
 
 def _checked_mask(interventions: ArrayLike | None, table: Table) -> Mask:

@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +17,7 @@ from icdh.files.sheet import Row
 from icdh.files.tables import check_names
 from icdh.files.text import Source, delimited, label_of, read_text, rows_of, sniffed_delimiter
 
-_Edge: TypeAlias = tuple[str, str, str, float | str]  # place in the file, cause, effect, weight
+_Edge = tuple[str, str, str, float | str]  # place in the file, cause, effect, weight
 
 
 def read_graph(path: Source, names: Sequence[str] | None = None) -> tuple[Floats, list[str]]:

@@ -9,7 +9,6 @@ Shachter, "Evaluating influence diagrams", Operations Research 34 (1986): the re
 Tarjan and Yannakakis, "Simple linear-time algorithms to test chordality of graphs", SIAM J. Computing 13 (1984).
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -134,7 +133,7 @@ def _turned_graphs(
     """
     reversible = reversible_edges(graph)
     for i, j in edges:
-        loss, best = math.inf, graph
+        loss, best = np.inf, graph
         if (i, j) in reversible and _is_allowed(climber, equivalent := with_source(graph, reversible, j)):
             loss, best = -climber.fall(graph, equivalent), equivalent
         if loss >= limits[0]:

@@ -23,7 +23,6 @@ Zhang, "Causal reasoning with ancestral graphs", JMLR 9 (2008): visible edges.
 Mani, Spirtes, Cooper, "A theoretical study of Y structures for causal discovery", UAI 2006.
 """
 
-import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -216,7 +215,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     settled = rules.settled
     for i, j in edges:
         if settled[i, j]:
-            loss[order[i], order[j]] = math.inf
+            loss[order[i], order[j]] = np.inf
     edges = [edge for edge in edges if not settled[edge]]
     with suppress(OutOfTime), single_blas_thread():
         gains, factor = scores.closed_form_gains(found.graph), _dependence_factor(found)
