@@ -14,7 +14,6 @@ Dunn, Smyth: "Randomized quantile residuals", J. Computational and Graphical Sta
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -260,7 +259,7 @@ class NormalLaw(Law):
         rows, limits = self._limits(mean, scale)
         changed = np.array(np.broadcast_to(noise, mean.shape))
         if rows.size:
-            changed[rows] = limits.changed(partial(function, limits), self.errors, changed[rows])
+            changed[rows] = limits.changed(function, self.errors, changed[rows])
         return changed
 
     def draw_noise(self, size: int, rng: np.random.Generator) -> Floats:
@@ -345,9 +344,9 @@ class Limits:
         inverse: Floats = (passed / self.slopes).sum(axis=0)
         return inverse
 
-    def changed(self, function: Callable[[Floats], Floats], errors: Noise, noise: Floats) -> Floats:
+    def changed(self, function: "Callable[[Limits, Floats], Floats]", errors: Noise, noise: Floats) -> Floats:
         """Return noise whose place in its distribution function is a function of the given one, shape (n,)."""
-        places = np.clip(function(errors.distribution(noise)), LEAST_PLACE, 1.0 - LEAST_PLACE)
+        places = np.clip(function(self, errors.distribution(noise)), LEAST_PLACE, 1.0 - LEAST_PLACE)
         return np.where(self.acts, errors.quantile(places), noise)
 
     def moments(self, errors: Noise) -> tuple[Floats, Floats]:

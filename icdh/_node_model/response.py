@@ -5,7 +5,6 @@ A kind of column is one file: its `Law`, which a fitted model keeps, and its res
 are fitted by damped Fisher scoring in NumPy.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -198,7 +197,7 @@ def minimise(
         _, _, fisher = objective.quadratic_model(theta, penalty)
     root, failed = dpotrf(fisher)
     factor[:free, :free] = root
-    log_determinant = math.nan if failed else 2.0 * float(np.log(np.diag(root)).sum())
+    log_determinant = np.nan if failed else 2.0 * float(np.log(np.diag(root)).sum())
     return value, log_determinant, steps, small >= patience
 
 
