@@ -103,21 +103,12 @@ class RelatedRows:
         groups = numbered(zip(self.groups.tolist(), draws.tolist(), strict=True))
         return RelatedRows(groups, None if self.places is None else _places(groups))
 
-    @property
-    def are_independent(self) -> bool:
-        """Whether every row is a group of its own."""
-        return bool(self._sizes.max() == 1)
-
-    @cached_property
-    def _sizes(self) -> Integers:
-        return np.bincount(self.groups)
-
     @cached_property
     def pairs(self) -> Floats:
         """The number of ordered pairs of rows of every kind, divided by the number of rows, shape (K,)."""
         n = self.groups.size
         if self.places is None:
-            return np.array([float(np.square(self._sizes).sum() - n) / n])
+            return np.array([float(np.square(np.bincount(self.groups)).sum() - n) / n])
         return 2.0 * self._lagged_sums(np.ones((1, n)), self.places)[0, 1:].round() / n
 
     def correlations(self, series: Floats) -> Floats:

@@ -89,7 +89,8 @@ def with_relations(table: Table, labels: Sequence[Hashable] | None, sequence: bo
     if labels is not None:
         _check(labels, table.n_observations)
     related = RelatedRows.of(labels, sequence, table.n_observations)
-    return replace(table, related=None if labels is not None and related.are_independent else related)
+    are_independent = labels is not None and len(set(labels)) == len(labels)  # every row is a group of its own
+    return replace(table, related=None if are_independent else related)
 
 
 def _check(labels: Sequence[Hashable], n_rows: int) -> None:
