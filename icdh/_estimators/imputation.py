@@ -198,8 +198,7 @@ def fit_to_imputed(
         What to warn of: the messages of the last fit, and their classes.
     """
     counts = table.gaps.sum(axis=1)
-    columns = [f"{table.names[n]!r} ({counts[n]})" for n in np.flatnonzero(2 * counts > table.n_observations)]
-    if columns:
+    if columns := [f"{table.names[n]!r} ({counts[n]})" for n in np.flatnonzero(2 * counts > table.n_observations)]:
         warn(
             f"{plural(columns, 'column')} of which more than half of {table.n_observations} rows are imputed: "
             f"{listed(columns)}; drop {'it' if len(columns) == 1 else 'them'}, unless gaps come by chance alone",

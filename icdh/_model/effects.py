@@ -86,9 +86,8 @@ def contrasts_of(
         return [_requested(contrast, categories)]
     taken = np.unique(values)
     if categories is not None:
-        reference = reference_of(categories)
-        others = [code for code in range(len(categories.labels)) if code != reference]
-        labels = categories.labels
+        labels, reference = categories.labels, reference_of(categories)
+        others = [code for code in range(len(labels)) if code != reference]
         return [Contrast(float(reference), float(code), labels[reference], labels[code]) for code in others]
     if taken.size == 2:
         low, high = map(float, taken)

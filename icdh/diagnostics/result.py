@@ -228,8 +228,7 @@ def _about_nodes(nodes: Sequence[NodeCheck]) -> list[str]:
     bad = [node for node in nodes if node.rejected]
     lines = [f"  {printable(node.name)}: p = {node.p_value:.2g}, {node.meaning}" for node in bad]
     lines += [f"  {printable(node.name)} is not tested: {node.meaning}" for node in nodes if not node.tested]
-    odd = ", ".join(printable(node.name) for node in nodes if not node.gaussian)
-    if odd:
+    if odd := ", ".join(printable(node.name) for node in nodes if not node.gaussian):
         lines.append(
             f"residuals that are not Gaussian: {odd}; either their noise is not, or they have a hidden common cause"
         )

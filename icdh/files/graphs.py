@@ -173,8 +173,7 @@ def _from_matrix(path: str, rows: Sequence[Row], names: Sequence[str] | None) ->
                 if name_of(label) != name:
                     raise ValueError(f"{path}, line {line}: the row is labelled {label!r}, the column {name!r}")
             rows = [(line, row[1:]) for line, row in rows]
-        unnamed = [k + 1 for k, cell in enumerate(head) if not cell and not isinstance(cell, Quoted)]
-        if unnamed:
+        if unnamed := [k + 1 for k, cell in enumerate(head) if not cell and not isinstance(cell, Quoted)]:
             raise ValueError(f"{path}, line 1: column {unnamed[0]} has no name; name it")
         known = [name_of(cell) for cell in head]
         check_names(known, f"{path}, line 1")

@@ -286,7 +286,7 @@ class _Fits:
         self,
         estimator: CausalGraphEstimator,
         X: TableLike,
-        rows: "_Rows",
+        rows: _Rows,
         sampling: str,
         random_state: int,
         max_seconds: float | None = None,
