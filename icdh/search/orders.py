@@ -190,14 +190,17 @@ def best_graph(families: WeighedFamilies) -> tuple[Graph, float]:
     families : WeighedFamilies
         Of at most 22 variables.
     """
-    value, last = np.empty(1 << families.n_variables), np.empty(1 << families.n_variables, dtype=np.int64)
+    n = families.n_variables
+    if n > MOST_VARIABLES:
+        raise ValueError(f"sums over all orders are for at most {MOST_VARIABLES} variables; these are {n}")
+    value, last = np.empty(1 << n), np.empty(1 << n, dtype=np.int64)
     best_last(_over_subsets(families.weights, np.maximum), families.candidates, value, last)
-    place, variables = np.empty(families.n_variables, dtype=int), value.size - 1
-    for position in range(families.n_variables - 1, -1, -1):
+    place, variables = np.empty(n, dtype=int), value.size - 1
+    for position in range(n - 1, -1, -1):
         place[last[variables]] = position
         variables ^= 1 << int(last[variables])
     parents = []
-    for node in range(families.n_variables):
+    for node in range(n):
         allowed = families.allowed(node, int(families.after(node, place)))
         parents.append(families.parents(node, int(allowed[np.argmax(families.weights[node, allowed])])))
     return tuple(parents), float(value[-1])
