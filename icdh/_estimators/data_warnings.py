@@ -284,25 +284,20 @@ class DataDoubts:
                 f"columns of which one alone is 1 in a row, as dummies of a label are: {listing}: edges among them are "
                 "no causes; pass the label itself, as one column"
             )
-        if sums := self._sums:
-            listing = "; ".join(f"{names[k]!r} (of {', '.join(repr(names[i]) for i in parts)})" for k, parts in sums)
-            yield (
-                f"column(s) that are sums or multiples of others, or products or ratios, but for rounding: {listing}: "
-                "a model of noise does not identify the direction of their edges; drop columns computed from others"
-            )
+        sums, determined = self._sums, self._determined
         of_one = {k for k, parts in sums if len(parts) == 1}
-        if of_others := [(names[k], names[parts[0]]) for k, parts in self._functions if k not in of_one]:
-            listing = "; ".join(f"{name!r} (of {other!r})" for name, other in of_others)
-            yield (
-                f"{plural(of_others, 'column')} computed from another, but for rounding: {listing}: a model of noise "
-                "does not identify the direction of these edges; drop columns computed from others"
-            )
-        if determined := self._determined:
-            listing = "; ".join(f"{names[k]!r} (by {', '.join(repr(names[i]) for i in of)})" for k, of in determined)
-            yield (
-                f"{plural(determined, 'column')} determined by others up to a hundredth of the spread: {listing}: a "
-                "model of noise does not identify the direction of these edges; drop columns computed from others"
-            )
+        of_others = [(k, parts[:1]) for k, parts in self._functions if k not in of_one]
+        for kind, word, computed in (
+            ("column(s) that are sums or multiples of others, or products or ratios, but for rounding", "of", sums),
+            (f"{plural(of_others, 'column')} computed from another, but for rounding", "of", of_others),
+            (f"{plural(determined, 'column')} determined by others up to a hundredth of the spread", "by", determined),
+        ):
+            if computed:
+                given = (f"{names[k]!r} ({word} {', '.join(repr(names[i]) for i in parts)})" for k, parts in computed)
+                yield (
+                    f"{kind}: {'; '.join(given)}: a model of noise does not identify the direction of these edges; "
+                    "drop columns computed from others"
+                )
         if table.related is None and table.weighting != "frequency":  # these rows are copies by the user's word
             related = dependence(table.values, self.model.standardised_residuals(self._scaled[:, :MOST_SORTED]))
             if related is not None:

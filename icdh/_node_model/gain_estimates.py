@@ -28,7 +28,7 @@ pairs and effects take one matrix product for each candidate.
 Where a fit ended in a poor local minimum, what is left depends on functions of single parents that the family has.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -89,8 +89,7 @@ def gain_estimates(candidates: Floats, x: Floats, hidden: Floats, scores: Floats
     products_with = hidden[: MOST_UNITS if len(x) else 0]
     relative = np.array([*ROUGH, *[ROUGH_PRODUCT] * len(products_with)])
     squares = _squared_projections(candidates, products_with, explained, rest, weights)
-    of_others = sum(evidence_of_squares(of_output, relative, n) for of_output in squares[1:])
-    return evidence_of_squares(with_large_effects(squares[0], rest[0] @ rest[0], n), relative, n) + of_others
+    return _nats_of_outputs(squares, rest[0] @ rest[0], relative, n)
 
 
 def without(vectors: Floats, others: Floats) -> Floats:
@@ -136,16 +135,21 @@ def _squared_projections(
     return np.moveaxis(np.square(np.linalg.solve(np.linalg.cholesky(correlations), projections)), 2, 0)
 
 
-def with_large_effects(squares: Floats, total: float, n: float) -> Floats:
-    """Return squared projections scaled to the log-likelihood gain of a variance that shrinks as they explain it."""
-    share = squares.sum(axis=1, keepdims=True) / max(total, np.finfo(float).tiny)
-    growth = -n * np.log(np.maximum(1.0 - share, LEAST_UNEXPLAINED))
-    scaled: Floats = squares * (growth / np.maximum(squares.sum(axis=1, keepdims=True), np.finfo(float).tiny))
-    return scaled
+def _nats_of_outputs(squares: Iterable[Floats], total: float, relative: Floats, n: float) -> Floats:
+    """Return the log evidence, over that of none, of squared projections on all outputs, the mean first.
+
+    Those on the mean, whose square is ``total``, are scaled to the log-likelihood gain of a variance that shrinks as
+    they explain it.
+    """
+    (of_mean, *others), tiny = squares, np.finfo(float).tiny
+    explained = of_mean.sum(axis=1, keepdims=True)
+    growth = -n * np.log(np.maximum(1.0 - explained / max(total, tiny), LEAST_UNEXPLAINED))
+    scaled = of_mean * (growth / np.maximum(explained, tiny))
+    return _evidence(scaled, relative, n) + sum(_evidence(other, relative, n) for other in others)
 
 
-def evidence_of_squares(squares: Floats, relative: Floats, n: float) -> Floats:
-    """Return the log evidence, over that of none, of coefficients with these squared ratios of estimate to error."""
+def _evidence(squares: Floats, relative: Floats, n: float) -> Floats:
+    """Return the log evidence of coefficients with these squared ratios of estimate to error."""
     ratio = n * VARIANCES[:, np.newaxis] * relative
     gains = squares @ (0.5 * ratio / (1.0 + ratio)).T - 0.5 * np.log1p(ratio).sum(axis=1)
     best: Floats = np.maximum(gains.max(axis=1), 0.0)
@@ -235,11 +239,9 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
     squares *= (n_all / np.maximum(counted, 1))[:, np.newaxis, np.newaxis]
     found, relative = [], np.ones(k * k)
     for (node, parents), _ in fits:
-        first, *others = np.flatnonzero(outputs == node)
-        n = float(counted[first])
-        total = float(rest[first] @ rest[first])
-        gains = evidence_of_squares(with_large_effects(squares[first], total, n), relative, n)
-        gains += sum(evidence_of_squares(squares[other], relative, n) for other in others)
+        own = np.flatnonzero(outputs == node)
+        of_mean, n = rest[own[0]], float(counted[own[0]])
+        gains = _nats_of_outputs((squares[output] for output in own), of_mean @ of_mean, relative, n)
         penalties, inside = families.edge_penalty[:, node], list(parents)
         gains -= np.where(np.isin(pairs, inside), 0.0, penalties[pairs]).sum(axis=1)
         gains[(pairs == node).any(axis=1) | np.isin(pairs, inside).all(axis=1)] = 0.0
@@ -292,10 +294,7 @@ def _nats_of_functions(rest: Floats, causes: Sequence[Floats], k: int, weights: 
         return 0.0
     functions = np.stack([times(roots, _functions_of(of_cause, k, weights)) for of_cause in causes])
     squares = np.square(functions @ rest.T) / n
-    relative = 1.0 / np.arange(1, k + 1)
-    nats = evidence_of_squares(with_large_effects(squares[:, :, 0], float(rest[0] @ rest[0]), n), relative, n)
-    nats += sum(evidence_of_squares(squares[:, :, other], relative, n) for other in range(1, len(rest)))
-    return float(nats.max())
+    return float(_nats_of_outputs(np.moveaxis(squares, 2, 0), rest[0] @ rest[0], 1.0 / np.arange(1, k + 1), n).max())
 
 
 def _unexplained(families: Families, family: Family, fit: NodeFit, alone: Floats | None = None) -> Floats:
