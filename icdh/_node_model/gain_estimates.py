@@ -241,7 +241,7 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
     for (node, parents), _ in fits:
         own = np.flatnonzero(outputs == node)
         of_mean, n = rest[own[0]], float(counted[own[0]])
-        gains = _nats_of_outputs((squares[output] for output in own), of_mean @ of_mean, relative, n)
+        gains = _nats_of_outputs((squares[output] for output in own), float(of_mean @ of_mean), relative, n)
         penalties, inside = families.edge_penalty[:, node], list(parents)
         gains -= np.where(np.isin(pairs, inside), 0.0, penalties[pairs]).sum(axis=1)
         gains[(pairs == node).any(axis=1) | np.isin(pairs, inside).all(axis=1)] = 0.0
