@@ -120,9 +120,7 @@ def notes_on_covariates(
     if reach[effect, cause]:
         notes.append(f"the graph has a path from {ends[1]} to {ends[0]}")
     if knowledge.rules(names, strict=False).forbidden[cause, effect]:
-        notes.append(
-            f"what is known rules {ends[0]} -> {ends[1]} out: the answer should be zero, unless columns lie between them"
-        )
+        notes.append(f"what is known rules {ends[0]} -> {ends[1]} out: unless columns lie between, the effect is zero")
     return notes
 
 
