@@ -153,7 +153,7 @@ class LabelLaw(DiscreteLaw):
             yield "labels are too few"
 
 
-class CategoricalResponse(CodedResponse[LabelLaw]):
+class CategoricalResponse(CodedResponse):
     """A variable of categories without an order.
 
     Parameters
@@ -169,12 +169,17 @@ class CategoricalResponse(CodedResponse[LabelLaw]):
     ordered = False
 
     def __init__(self, codes: Integers, n_categories: int, weights: Floats | None):
-        self._n_categories = n_categories
         super().__init__(codes, weights)
+        self._n_categories = n_categories
+        self._set_law(weights)
 
-    def law_of(self, weights: Floats | None) -> LabelLaw:
-        """Return its distribution given the eta."""
-        return LabelLaw(log_shares(self._codes, self._n_categories, weights))
+    def _set_law(self, weights: Floats | None) -> None:
+        self._law = LabelLaw(log_shares(self._codes, self._n_categories, weights))
+
+    @property
+    def law(self) -> LabelLaw:
+        """Its distribution given the eta."""
+        return self._law
 
     @property
     def rank(self) -> int:

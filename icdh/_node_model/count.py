@@ -69,6 +69,7 @@ class CountLaw(ProbabilityLaw):
     log_odds: Floats = field(default_factory=lambda: np.zeros(0))
     name = "counts"
     odd = ()
+    has_mean = True
     value = "count"
     spread = 1
 
@@ -154,7 +155,7 @@ class CountLaw(ProbabilityLaw):
             yield "further zeros have several probabilities"
 
 
-class CountResponse(FittedByScoring[CountLaw]):
+class CountResponse(FittedByScoring):
     """A variable of counts.
 
     Parameters
@@ -167,15 +168,36 @@ class CountResponse(FittedByScoring[CountLaw]):
         The values that they stand for: zero + unit * counts.
     """
 
+    ordered = True
+
     def __init__(self, counts: Floats, weights: Floats | None, zero: float = 0.0, unit: float = 1.0):
         self.counts, self.weights, self._units = counts, weights, (zero, unit)
-        self._law = self.law_of(weights)
+        self._set_law(weights)
 
-    def law_of(self, weights: Floats | None) -> CountLaw:
-        """Return its distribution given the logarithms of mean and dispersion."""
+    def _set_law(self, weights: Floats | None) -> None:
         fit = fit_counts(self.counts, weights)
         log_odds = np.array([fit.log_odds] if fit.log_odds > -math.inf else [])
-        return CountLaw(*self._units, fit.log_mean, fit.log_dispersion, log_odds)
+        self._law = CountLaw(*self._units, fit.log_mean, fit.log_dispersion, log_odds)
+
+    @property
+    def law(self) -> CountLaw:
+        """Its distribution given the logarithms of mean and dispersion."""
+        return self._law
+
+    @property
+    def codes(self) -> None:
+        """None: it is a number."""
+        return None
+
+    @property
+    def density(self) -> None:
+        """None: every value has a probability."""
+        return None
+
+    @property
+    def rank(self) -> int:
+        """That of what an observation adds to the Fisher matrix."""
+        return self.law.n_outputs
 
     def __len__(self) -> int:
         return self.counts.size

@@ -71,6 +71,8 @@ class GaussianLaw(NormalLaw):
 class GaussianResponse(Numbers, Response):
     """A continuous variable, or one recorded on a grid."""
 
+    ordered = True
+
     def take(self, rows: Mask | Integers) -> "GaussianResponse":
         """Return the response at some observations."""
         samples = [sample[rows] for sample in self.samples]
@@ -80,6 +82,11 @@ class GaussianResponse(Numbers, Response):
     def law(self) -> GaussianLaw:
         """Its distribution given mean and log-variance."""
         return GaussianLaw()
+
+    @property
+    def codes(self) -> None:
+        """None: it is a number."""
+        return None
 
     @property
     def least_squares(self) -> Numbers:

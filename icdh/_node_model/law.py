@@ -41,7 +41,7 @@ class Law(ABC):
     name : str
         What files call it.
     odd : tuple of int
-        The outputs that change sign with the variable: the mean, if there is one.
+        The outputs that change sign with the variable.
     has_mean : bool
         Whether its values are numbers.
     value : str
@@ -51,15 +51,15 @@ class Law(ABC):
     """
 
     name: ClassVar[str]
-    odd: ClassVar[tuple[int, ...]] = (0,)
-    has_mean: ClassVar[bool] = True
-    value: ClassVar[str] = "value"
+    odd: ClassVar[tuple[int, ...]]
+    has_mean: ClassVar[bool]
+    value: ClassVar[str]
     spread: ClassVar[int | None] = None
 
     @property
+    @abstractmethod
     def n_outputs(self) -> int:
-        """How many outputs a network has: two, as of a mean and a spread."""
-        return 2
+        """How many outputs a network has."""
 
     @property
     def n_values(self) -> int:
@@ -70,9 +70,9 @@ class Law(ABC):
     def log_density(self, observed: Floats, outputs: Floats) -> Floats:
         """Return the log-density, or the log-probability, of values, shape (M,), given the outputs, shape (o, M)."""
 
+    @abstractmethod
     def has_density(self, observed: Floats) -> Mask:
-        """Return which values have a density, and not a probability; both of shape (M,). Here none has."""
-        return np.zeros(observed.size, dtype=bool)
+        """Return which values have a density, and not a probability; both of shape (M,)."""
 
     @abstractmethod
     def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
@@ -95,22 +95,22 @@ class Law(ABC):
     def draw(self, outputs: Floats, noise: Floats) -> Floats:
         """Return values, shape (M,), given the outputs, shape (o, M), and the noise, shape (M,)."""
 
+    @abstractmethod
     def noise(self, observed: Floats, outputs: Floats) -> Floats | None:
         """Return the noise of observed values, shape (M,); None if they do not determine it."""
-        return None
 
     def draw_noise(self, size: int, rng: np.random.Generator) -> Floats:
         """Return independent draws of the noise, shape (size,), which is uniform where values have a probability."""
         return rng.random(size)
 
     @property
+    @abstractmethod
     def density(self) -> "NormalLaw | None":
         """The law of the values that have a density; None if none has."""
-        return None
 
+    @abstractmethod
     def with_noise(self, noise: Noise) -> "Law":
         """Return the law under another distribution of the noise of the values that have a density."""
-        return self
 
     def standardised(self, observed: Floats, outputs: Floats) -> Floats:
         """Return residuals of mean 0 and variance 1 if the model holds, shape (M,).
@@ -118,7 +118,7 @@ class Law(ABC):
         Of labels the surprise -log P is standardised: minus its mean, over its standard deviation.
         """
         mean, scale = self.mean_and_scale(outputs)
-        return _residual(observed, mean, scale)
+        return (observed - mean) / scale
 
     @abstractmethod
     def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
@@ -139,9 +139,9 @@ class Law(ABC):
         """Return the values nearest to these, in the units of the data, that the variable takes; shape (M,)."""
         return values
 
+    @abstractmethod
     def within(self, low: float, high: float) -> "Law":
         """Return the law of values of which those with a density are nearly all in a range."""
-        return self
 
     def with_levels(self, levels: Floats) -> "Law":
         """Return the law of a variable whose values are known to more digits: the nearest of these, in their order."""
@@ -197,6 +197,14 @@ class NormalLaw(Law):
     low: float = -UNLIMITED
     high: float = UNLIMITED
     name = "mean and scale"
+    odd = (0,)
+    has_mean = True
+    value = "value"
+
+    @property
+    def n_outputs(self) -> int:
+        """Two."""
+        return 2
 
     def location_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and scale, each of shape (M,)."""
@@ -279,6 +287,11 @@ class NormalLaw(Law):
     def with_noise(self: NumberLaw, noise: Noise) -> NumberLaw:
         """Return the law under another distribution of E."""
         return replace(self, errors=noise)
+
+    def standardised(self, observed: Floats, outputs: Floats) -> Floats:
+        """Return residuals of mean 0 and variance 1."""
+        mean, scale = self.mean_and_scale(outputs)
+        return _residual(observed, mean, scale)
 
     def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
         """Return the distribution function at observed values."""
@@ -375,11 +388,35 @@ class ConstantLaw(NormalLaw):
 
 
 class ProbabilityLaw(Law):
-    """A variable each value of which has a probability; noise is uniform, and chooses one of them."""
+    """A variable each value of which has a probability; noise is uniform, and chooses one of them.
+
+    A value does not determine its noise.
+    """
 
     @abstractmethod
     def distribution(self, observed: Floats, outputs: Floats) -> tuple[Floats, Floats]:
         """Return the distribution function below observed values, and at them, each of shape (M,)."""
+
+    def has_density(self, observed: Floats) -> Mask:
+        """Return that no value has a density."""
+        return np.zeros(observed.size, dtype=bool)
+
+    def noise(self, observed: Floats, outputs: Floats) -> None:
+        """Return None: values do not determine their noise."""
+        return None
+
+    @property
+    def density(self) -> "NormalLaw | None":
+        """None: no value has a density."""
+        return None
+
+    def with_noise(self, noise: Noise) -> "Law":
+        """Return the law itself: no value has a density."""
+        return self
+
+    def within(self, low: float, high: float) -> "Law":
+        """Return the law itself: no value has a density."""
+        return self
 
     def quantile_residuals(self, observed: Floats, outputs: Floats, rng: np.random.Generator) -> Floats:
         """Return places drawn evenly between the distribution function below observed values and at them."""
@@ -389,6 +426,11 @@ class ProbabilityLaw(Law):
 
 class DiscreteLaw(ProbabilityLaw):
     """A variable of K values."""
+
+    @property
+    @abstractmethod
+    def n_values(self) -> int:
+        """K."""
 
     @abstractmethod
     def log_probabilities(self, outputs: Floats) -> Floats:

@@ -41,9 +41,9 @@ class Noise(ABC):
     name: ClassVar[str]
 
     @property
+    @abstractmethod
     def deviation(self) -> float:
         """Its standard deviation; where there is none, that of the standardised residuals, one."""
-        return 1.0
 
     @abstractmethod
     def log_density(self, noise: Floats) -> Floats:
@@ -66,13 +66,13 @@ class Noise(ABC):
         places = Gaussian().distribution(np.linspace(-8.0, 8.0, 2001))
         return self.quantile((places[1:] + places[:-1]) / 2), np.diff(places)
 
+    @abstractmethod
     def turned(self) -> "Noise":
-        """Return the distribution of minus the noise: the same, if it is symmetric."""
-        return self
+        """Return the distribution of minus the noise."""
 
+    @abstractmethod
     def faults(self) -> Iterator[str]:
         """Yield what contradicts itself."""
-        yield from ()
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,11 @@ class Gaussian(Noise):
     """The standard normal distribution."""
 
     name = "gaussian"
+
+    @property
+    def deviation(self) -> float:
+        """One."""
+        return 1.0
 
     def log_density(self, noise: Floats) -> Floats:
         """Return the log-density."""
@@ -104,6 +109,14 @@ class Gaussian(Noise):
     def draw(self, size: int, rng: np.random.Generator) -> Floats:
         """Return independent draws."""
         return rng.standard_normal(size)
+
+    def turned(self) -> "Gaussian":
+        """Return the distribution itself."""
+        return self
+
+    def faults(self) -> Iterator[str]:
+        """Yield nothing."""
+        yield from ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +165,10 @@ class Student(Noise):
         squares = np.where(below < 0.25, 1.0 / tail - 1.0, middle / np.maximum(1.0 - middle, 0.1))
         noise: Floats = np.copysign(self.scale * np.sqrt(self.degrees * squares), places - 0.5)
         return noise
+
+    def turned(self) -> "Student":
+        """Return the distribution itself."""
+        return self
 
     def faults(self) -> Iterator[str]:
         """Yield what contradicts itself."""

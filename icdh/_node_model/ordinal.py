@@ -55,7 +55,14 @@ class LevelLaw(DiscreteLaw):
     levels: Floats
     cuts: Floats
     name = "levels"
+    odd = (0,)
+    has_mean = True
     value = "level"
+
+    @property
+    def n_outputs(self) -> int:
+        """Two."""
+        return 2
 
     @property
     def n_values(self) -> int:
@@ -111,7 +118,7 @@ class LevelLaw(DiscreteLaw):
             yield "levels do not go with their probabilities"
 
 
-class OrdinalResponse(CodedResponse[LevelLaw]):
+class OrdinalResponse(CodedResponse):
     """A variable of few ordered values.
 
     Parameters
@@ -122,13 +129,25 @@ class OrdinalResponse(CodedResponse[LevelLaw]):
         How often each observation counts; None if once.
     """
 
+    ordered = True
+
     def __init__(self, values: Floats, weights: Floats | None):
         self._levels, codes = np.unique(values, return_inverse=True)
         super().__init__(codes, weights)
+        self._set_law(weights)
 
-    def law_of(self, weights: Floats | None) -> LevelLaw:
-        """Return its distribution given mean and log-variance of the hidden variable."""
-        return LevelLaw(self._levels, thresholds(self._codes, weights))
+    def _set_law(self, weights: Floats | None) -> None:
+        self._law = LevelLaw(self._levels, thresholds(self._codes, weights))
+
+    @property
+    def law(self) -> LevelLaw:
+        """Its distribution given mean and log-variance of the hidden variable."""
+        return self._law
+
+    @property
+    def rank(self) -> int:
+        """That of what an observation adds to the Fisher matrix."""
+        return self.law.n_free
 
     def terms(self, outputs: Floats) -> Terms:
         """Return the terms of the likelihood by mu and u."""

@@ -57,6 +57,9 @@ class PointMassLaw(Law):
     scale: float = 1.0
     numbers: GaussianLaw = field(default_factory=GaussianLaw)
     name = "point masses"
+    odd = (0,)
+    has_mean = True
+    value = "value"
     spread = 1
 
     @property
@@ -174,7 +177,7 @@ class PointMassLaw(Law):
         yield from self.numbers.faults(0, None)
 
 
-class PointMassResponse(FittedByScoring[PointMassLaw]):
+class PointMassResponse(FittedByScoring):
     """A continuous variable, or one recorded on a grid, some of whose values are point masses.
 
     Parameters
@@ -189,18 +192,34 @@ class PointMassResponse(FittedByScoring[PointMassLaw]):
         Which values ``numbers`` are: offset + scale * numbers.
     """
 
+    ordered = True
+
     def __init__(
         self, masses: Integers, numbers: GaussianResponse, values: Floats, offset: float = 0.0, scale: float = 1.0
     ):
         self.masses, self.numbers, self.weights = masses, numbers, numbers.weights
         self._density: Density | None = None
         self._values, self._place = np.asarray(values, dtype=np.float64), (offset, scale)
-        self._law = self.law_of(self.weights)
+        self._set_law(self.weights)
 
-    def law_of(self, weights: Floats | None) -> PointMassLaw:
-        """Return its distribution given mean, log-variance and log odds."""
+    def _set_law(self, weights: Floats | None) -> None:
         counts = np.bincount(self.masses, weights, minlength=self._values.size + 1) + HALF_A_COUNT
-        return PointMassLaw(self._values, np.log(counts[1:] / counts[0]), *self._place)
+        self._law = PointMassLaw(self._values, np.log(counts[1:] / counts[0]), *self._place)
+
+    @property
+    def law(self) -> PointMassLaw:
+        """Its distribution given mean, log-variance and log odds."""
+        return self._law
+
+    @property
+    def codes(self) -> None:
+        """None: it is a number."""
+        return None
+
+    @property
+    def rank(self) -> int:
+        """That of what an observation adds to the Fisher matrix."""
+        return self.law.n_outputs
 
     def __len__(self) -> int:
         return self.masses.size

@@ -8,7 +8,7 @@ are fitted by damped Fisher scoring in NumPy.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
@@ -22,7 +22,7 @@ from icdh._utils.weighted import of_rows, sum_of, times
 
 SomeNumbers = TypeVar("SomeNumbers", bound="Numbers")  # typing.Self of Python 3.11
 Minimiser: TypeAlias = Callable[[Floats, Floats, int, tuple[int, float, int], Floats], tuple[float, float, int, bool]]
-SomeLaw = TypeVar("SomeLaw", bound=Law, covariant=True)
+Coded = TypeVar("Coded", bound="CodedResponse")  # typing.Self of Python 3.11
 
 ENOUGH = 128  # ranks of the observations of a Fisher matrix, for every weight, that give steps a direction
 BLOCK = 4 * ROWS  # observations whose Fisher matrices by the outputs are in memory at once
@@ -105,7 +105,7 @@ class Response(ABC):
         How often each observation counts, in the likelihood and in all that is told by it; None if once.
     """
 
-    ordered: ClassVar[bool] = True
+    ordered: ClassVar[bool]
     weights: Floats | None
 
     @property
@@ -119,14 +119,14 @@ class Response(ABC):
         """Its distribution given the outputs."""
 
     @property
+    @abstractmethod
     def codes(self) -> Integers | None:
         """The level or label of every observation, shape (n,); None of a number."""
-        return None
 
     @property
+    @abstractmethod
     def least_squares(self) -> Numbers | None:
         """The values to which a linear or an additive mean can be fitted by least squares; None if there are none."""
-        return None
 
     @abstractmethod
     def __len__(self) -> int:
@@ -141,9 +141,9 @@ class Response(ABC):
         return self
 
     @property
+    @abstractmethod
     def density(self) -> Density | None:
         """The values that have a density; None if none has."""
-        return None
 
     @abstractmethod
     def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:
@@ -262,7 +262,7 @@ class Objective:
 
     def __init__(
         self,
-        response: "FittedByScoring[Law]",
+        response: "FittedByScoring",
         x: Floats,
         hidden_units: int,
         terms: Callable[[Floats], Terms],
@@ -301,33 +301,31 @@ class Objective:
         return value, gradient, fisher
 
 
-class FittedByScoring(Response, Generic[SomeLaw]):
+class FittedByScoring(Response):
     """A response whose likelihood has `Terms`; all its weights are fitted at once.
 
     Its law has the distribution of the observations where all outputs' weights are zero.
     """
 
-    _law: SomeLaw
-
-    @property
-    def law(self) -> SomeLaw:
-        """Its distribution given the outputs."""
-        return self._law
-
     @abstractmethod
-    def law_of(self, weights: Floats | None) -> SomeLaw:
-        """Return the law of the observations, each of which counts as often as its weight says."""
+    def _set_law(self, weights: Floats | None) -> None:
+        """Set the law to that of the observations, each of which counts as often as its weight says."""
 
     def under_law_of(self, rows: Mask) -> Response:
         """Return the response, its law without parents that of some observations."""
         other = copy(self)
-        other._law = self.law_of(times(self.weights, rows.astype(np.float64)))
+        other._set_law(times(self.weights, rows.astype(np.float64)))
         return other
 
     @property
+    @abstractmethod
     def rank(self) -> int:
         """That of what an observation adds to the Fisher matrix."""
-        return self.law.n_free
+
+    @property
+    def least_squares(self) -> None:
+        """None: least squares fit no such response."""
+        return None
 
     @abstractmethod
     def terms(self, outputs: Floats) -> Terms:
@@ -350,7 +348,7 @@ class FittedByScoring(Response, Generic[SomeLaw]):
         return hidden, -pull / np.sqrt(np.maximum(squares, 1e-300))
 
 
-class CodedResponse(FittedByScoring[SomeLaw]):
+class CodedResponse(FittedByScoring):
     """A response of levels or labels, whose law has the observed shares where all outputs' weights are zero.
 
     Parameters
@@ -363,7 +361,6 @@ class CodedResponse(FittedByScoring[SomeLaw]):
 
     def __init__(self, codes: Integers, weights: Floats | None):
         self._codes, self.weights = codes, weights
-        self._law = self.law_of(weights)
 
     def __len__(self) -> int:
         return self._codes.size
@@ -373,11 +370,20 @@ class CodedResponse(FittedByScoring[SomeLaw]):
         """The level or label of every observation."""
         return self._codes
 
-    def take(self, rows: Mask | Integers) -> Response:
+    @property
+    def density(self) -> None:
+        """None: every value has a probability."""
+        return None
+
+    def observed_as(self: Coded, codes: Integers, weights: Floats | None) -> Coded:
+        """Return the response of the same law at other observations."""
+        other = copy(self)
+        other._codes, other.weights = codes, weights
+        return other
+
+    def take(self: Coded, rows: Mask | Integers) -> Coded:
         """Return the response at some observations."""
-        part = copy(self)
-        part._codes, part.weights = self._codes[rows], of_rows(self.weights, rows)
-        return part
+        return self.observed_as(self._codes[rows], of_rows(self.weights, rows))
 
     def without_parents(self, hidden_units: int) -> tuple[Floats, float, float]:
         """Return weights, F and log det H of the model without parents."""
