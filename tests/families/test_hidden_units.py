@@ -212,7 +212,7 @@ def test_a_variable_of_many_that_gains_little_does_not_show_that_noise_is_not_ga
     before = sum(scores(graph))
     assert scores.choose_noise(graph)
     assert scores.revoke_noise(graph, before)
-    assert HNMSearch().fit(values.T).found_graph().scores.noise == "gaussian"
+    assert HNMSearch().fit(values.T).found_graph().scores.noise == "student"
     assert evidence(standardised(*bent_noise(8)), noise="auto").choose_noise(graph)
 
 
@@ -228,7 +228,7 @@ def test_a_choice_of_noise_that_gains_little_in_the_graph_found_by_it_is_taken_b
     scores, graph = with_any_noise(bent_noise(3))
     assert {noise_of(scores, family) for family in graph} == {"free"}
     assert scores.revoke_noise(graph, score_before=sum(scores(graph)))
-    assert scores.noise == "gaussian"
+    assert scores.noise == "student"
     assert not scores.revoke_noise(graph, score_before=sum(scores(graph)))
 
 
