@@ -30,7 +30,7 @@ from support.families import (
 
 from icdh import cli
 from icdh.knowledge import EdgeRules, Knowledge
-from icdh.network import SIGMOID, TANH, Weights
+from icdh.network import ACTIVATIONS, SIGMOID, Weights
 
 # The checks of scikit-learn's check_estimator that fail: they ask for its words, where ours name the remedy.
 OWN_WORDS = {
@@ -47,7 +47,9 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "OPE
 ENVIRONMENT["PYTHONPATH"] = str(ROOT)
 
 
-of_both_activations = pytest.mark.parametrize("activation", [SIGMOID, TANH], ids=lambda activation: activation.name)
+of_both_activations = pytest.mark.parametrize(
+    "activation", ACTIVATIONS.values(), ids=lambda activation: activation.name
+)
 
 
 def cases(header, *rows, **options):

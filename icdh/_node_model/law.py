@@ -397,6 +397,10 @@ class ProbabilityLaw(Law):
     def distribution(self, observed: Floats, outputs: Floats) -> tuple[Floats, Floats]:
         """Return the distribution function below observed values, and at them, each of shape (M,)."""
 
+    @abstractmethod
+    def rounded(self, values: Floats) -> Floats:
+        """Return the values nearest to these, in the units of the data, that the variable takes; shape (M,)."""
+
     def has_density(self, observed: Floats) -> Mask:
         """Return that no value has a density."""
         return np.zeros(observed.size, dtype=bool)
@@ -431,6 +435,10 @@ class DiscreteLaw(ProbabilityLaw):
     @abstractmethod
     def n_values(self) -> int:
         """K."""
+
+    def rounded(self, values: Floats) -> Floats:
+        """Return the values: columns know their levels and labels."""
+        return values
 
     @abstractmethod
     def log_probabilities(self, outputs: Floats) -> Floats:

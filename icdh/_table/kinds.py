@@ -72,6 +72,11 @@ def _no_counts(values: Floats) -> Floats:
     return strange
 
 
+def _none(values: Floats) -> Floats:
+    """Refuse no value."""
+    return values[:0]
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of columns.
@@ -112,10 +117,10 @@ class Kind:
 
     name: str
     guess: Callable[[Observed], bool]
-    refused: Callable[[Floats], Floats] = lambda values: values[:0]
+    refused: Callable[[Floats], Floats]
+    is_number: bool
     repeats: bool = False
     varies: bool = True
-    is_number: bool = False
     has_levels: bool = False
     has_labels: bool = False
     takes_labels: bool = False
@@ -138,11 +143,23 @@ TOO_MANY = f", more than {MOST_LABELS}; "
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("constant", lambda column: column.counts.size == 1, varies=False),
-        Kind("binary", _is_binary, repeats=True, has_levels=True, takes_labels=True, most_values=2, reading="yes/no"),
+        Kind("constant", lambda column: column.counts.size == 1, _none, is_number=False, varies=False),
+        Kind(
+            "binary",
+            _is_binary,
+            _none,
+            is_number=False,
+            repeats=True,
+            has_levels=True,
+            takes_labels=True,
+            most_values=2,
+            reading="yes/no",
+        ),
         Kind(
             "ordinal",
             _is_ordinal,
+            _none,
+            is_number=False,
             repeats=True,
             has_levels=True,
             most_values=MOST_LABELS,
@@ -152,6 +169,8 @@ KINDS = {
         Kind(
             "categorical",
             lambda column: column.categories is not None,
+            _none,
+            is_number=False,
             repeats=True,
             has_labels=True,
             takes_labels=True,
@@ -164,13 +183,14 @@ KINDS = {
             "count",
             _is_count,
             _no_counts,
+            is_number=False,
             repeats=True,
             demand="counts are whole numbers from zero on, declare it gridded",
             rival="gridded",
         ),
         # Recorded on a grid, so that values repeat.
-        Kind("gridded", _is_gridded, repeats=True, is_number=True, exact="continuous"),
-        Kind("continuous", lambda column: True, is_number=True),
+        Kind("gridded", _is_gridded, _none, is_number=True, repeats=True, exact="continuous"),
+        Kind("continuous", lambda column: True, _none, is_number=True),
     )
 }
 DECLARABLE = ("continuous", "gridded", "count", "ordinal", "binary", "categorical")

@@ -85,7 +85,8 @@ def test_the_gain_of_a_noise_is_that_of_its_likelihood(name):
     gaussian = Gaussian().log_density(e).sum()
     paid = 0.0 if name == "free" else cost_of(name, e.size)
     expected = fit_noise(e, name, None).log_density(e).sum() - gaussian - paid
-    assert noise_gain([e], name, None) == (pytest.approx(expected, abs=0.02 * e.size), name)
+    error = 0.02 * e.size if name == "free" else 1e-6  # an entropy by spacings
+    assert noise_gain([e], name, None) == (pytest.approx(expected, abs=error), name)
 
 
 @pytest.mark.parametrize("name", NOISE_DENSITIES)

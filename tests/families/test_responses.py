@@ -164,6 +164,17 @@ def test_probabilities_and_density_add_up_to_one(law):
         assert shares.sum() + (trapezoid(density, grid) if grid.size else 0.0) == pytest.approx(1.0, abs=rough)
 
 
+def test_the_spread_of_a_law_is_the_output_that_raises_its_scale(law):
+    subject, outputs = subject_of(law)
+    if subject.law.spread is None or subject.limits:  # which a wider distribution is cut off at
+        return
+    wider = outputs.copy()
+    wider[subject.law.spread] += 0.5
+    (mean, scale), (other_mean, larger) = (subject.law.mean_and_scale(own) for own in (outputs, wider))
+    assert (larger > scale).all()
+    np.testing.assert_allclose(other_mean, mean, rtol=1e-9)
+
+
 def test_values_that_are_never_drawn_have_no_density(law):
     """Nor where outputs are far from those of a column without causes."""
     subject, _ = subject_of(law)

@@ -121,6 +121,17 @@ def test_evidence_counts_the_effective_rows():
     np.testing.assert_allclose(twice.adjacency_matrix_, once.adjacency_matrix_, rtol=1e-2, atol=0.1)
 
 
+def test_noise_is_that_of_the_population():
+    """Exponential noise, of which rows near its end were chosen more often."""
+    noise = np.random.default_rng(5).exponential(size=1500)
+    chance = np.exp(-0.5 * noise)
+    kept = np.random.default_rng(6).random(1500) < chance
+    model = quick(noise_distribution="free").fit(noise[kept, np.newaxis], sample_weight=1.0 / chance[kept])
+    drawn = model.sample(20_000, random_state=0)
+    assert (drawn.mean(), drawn.std()) == (pytest.approx(1.0, abs=0.1), pytest.approx(1.0, abs=0.15))
+    assert np.mean(drawn > 2.0) == pytest.approx(np.exp(-2.0), abs=0.03)
+
+
 def test_rows_of_large_weight_are_warned_of():
     """A fit takes them for copies, and may see no noise near them."""
     X = numbers()
