@@ -24,7 +24,7 @@ SPACES = " \u00a0\u202f"  # what separates thousands in print
 def _with_thousands(mark: str, decimal: str) -> re.Pattern[str]:
     """Return the pattern of a number whose thousands a mark separates."""
     between = f"[{SPACES}]" if mark == " " else re.escape(mark)
-    return re.compile(rf"[+-]?\d{{1,3}}({between}\d{{3}})+({re.escape(decimal)}\d*)?")
+    return re.compile(rf"[+-]?[1-9]\d{{0,2}}({between}\d{{3}})+({re.escape(decimal)}\d*)?")  # 0,105 is none
 
 
 def number(cell: str, decimal: str = ".", thousands: str | None = None) -> float | None:

@@ -18,6 +18,7 @@ from icdh.files.tables import check_names
 from icdh.files.text import Source, delimited, label_of, read_text, rows_of, sniffed_delimiter
 
 _Edge = tuple[str, str, str, float | str]  # place in the file, cause, effect, weight
+ENDS = ("cause", "effect"), ("source", "target"), ("from", "to")  # headers of edge lists, in either order
 
 
 def read_graph(path: Source, names: Sequence[str] | None = None) -> tuple[Floats, list[str]]:
@@ -27,8 +28,8 @@ def read_graph(path: Source, names: Sequence[str] | None = None) -> tuple[Floats
     ----------
     path : str, Path or binary file
         ``.json``, or delimited text with either a square matrix (with or without names in the first row and first
-        column) or a line ``cause,effect[,weight]`` for each edge. An edge list needs the header ``cause,effect``
-        if its names are numbers.
+        column) or a line ``cause,effect[,weight]`` for each edge. An edge list needs the header ``cause,effect``,
+        ``source,target`` or ``from,to`` if its names are numbers, or if effects come first.
     names : sequence of str, optional
         The variables in the order wanted; by default that of the file.
 
@@ -91,8 +92,10 @@ def graph_from_text(
         rows = [(line, [_with_point(cell) for cell in row]) for line, row in rows]
     if not rows:
         raise ValueError(f"{name} is empty; it must hold an adjacency matrix or an edge list")
-    headers = ("cause", "effect"), ("source", "target"), ("from", "to")
-    has_header = len(rows[0][1]) in (2, 3) and tuple(cell.casefold() for cell in rows[0][1][:2]) in headers
+    first = [cell.casefold() for cell in rows[0][1][:2]] if len(rows[0][1]) in (2, 3) else []
+    has_header = any({*first} == {*ends} for ends in ENDS)
+    if has_header and first[0] in {effect for _, effect in ENDS}:
+        rows = [(line, [*row[1::-1], *row[2:]]) for line, row in rows]
     if has_header or all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
         return _from_edges(name, _edges(name, rows[has_header:]), names)
     return _from_matrix(name, rows, names)

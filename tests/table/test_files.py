@@ -179,6 +179,7 @@ def test_a_table_stands_where_a_data_frame_does():
     ("1,5;2.5\n3,5;4,5\n", "column 1: '1,5' is not a number; its decimal mark is a comma.*; pass decimal=','"),
     ('a,b\n1,"1,234.5"\n', "'1,234.5' is not a number; thousands"),
     ("a;b\n1;1 234\n", "'1 234' is not a number; thousands"),
+    ("a;b\n5.113;-0,105\n", "'-0,105' is not a number; its decimal mark is a comma"),
     ("a b\n1 2\n3 4\n", "'1 2' may be several cells; pass delimiter=' '"),
     ('a;b\n"1,234,567 kg";2\n', "'1,234,567 kg' is not a number; write the number"),
     ("a,b\n1,2020-01-31\n", r"'2020-01-31' is a date, .*; pass dates=\['b'\]"),
@@ -251,6 +252,8 @@ def test_a_cause_stands_before_its_effect(suffix):
     "Source;Target\na;b\nb;c\n",
     "a,b\nb,c\n",
     "cause,effect,weight\na,b,1\nb,c,1.0\n",
+    "effect,cause,weight\nb,a,1\nc,b,1.0\n",
+    "Target\tSource\nb\ta\nc\tb\n",
     ",a,b,c\na,0,1,0\nb,0,0,1\nc,0,0,0\n",
     "a,b,c\n0,1,0\n0,0,1\n0,0,0\n",
 )
