@@ -9,12 +9,13 @@ Inference", 2022; https://github.com/microsoft/csuite), 4000 rows as there; colu
 to hill climbing, and are codes for others. "few" is a grid of 50 to 500 rows, 5 to 20 variables and four kinds of
 effects, "dense" has four edges a variable among 50 and 100. "linear" has graphs with two and four edges a variable,
 scale-free ones, and hubs that are effects or causes, in units that grow, with 20, 50 and 100 variables, 300 and 1000
-rows, Gaussian and Laplace noise. "curved" passes noise through a curve and adds more, or has
-causes that act only together, or draws as others do: AVICI on scale-free graphs (Lorch et al., "Amortized inference for
-causal structure learning", 2022) a linear mean or one by random Fourier features, with a spread by such features or
-Laplace noise; HOST (Duong and Nguyen, "Heteroscedastic causal structure learning", 2023) both natural parameters of a
-Gaussian. "chambers" has a tunnel of light and one of wind by laws of physics, after Causal Chambers (Gamella, Peters,
-Bühlmann, Nature Machine Intelligence 2025). "netsim" and "collected" read clones in the folder:
+rows, Gaussian and Laplace noise. "curved" passes noise through a curve and adds more, or has causes that act only
+together, or heavy tails in one column of six, or draws as others do: AVICI on scale-free graphs (Lorch et al.,
+"Amortized inference for causal structure learning", 2022) a linear mean or one by random Fourier features, with a
+spread by such features or Laplace noise; HOST (Duong and Nguyen, "Heteroscedastic causal structure learning", 2023)
+both natural parameters of a Gaussian. "chambers" has a tunnel of light and one of wind by laws of physics, after Causal
+Chambers (Gamella, Peters, Bühlmann, Nature Machine Intelligence 2025). "netsim" and "collected" read clones in the
+folder:
 
 - NetSim, https://github.com/M-Nauta/TCDF: simulated fMRI series (Smith et al., NeuroImage 2011), the first subject of
   each simulation of at most 15 nodes; an entry [i, j] of a published network is read as i -> j.
@@ -316,6 +317,14 @@ def of_two_together(act: Callable, parents: np.ndarray, rng: np.random.Generator
     return mean + np.tanh(parents[:, 2:]).sum(axis=1) + (0.5 if p else 1.0) * rng.normal(size=n)
 
 
+def of_tails(curve: Callable, parents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return an effect of parents, shape (n, p): one in six has noise of Student's t with three degrees of freedom."""
+    n, p = parents.shape
+    noise = rng.standard_t(3, size=n) if rng.random() < 1 / 6 else rng.normal(size=n)
+    mean = curve(parents) @ (rng.uniform(0.5, 1.5, p) * rng.choice([-1.0, 1.0], p))
+    return mean + noise * (0.5 + 0.5 * np.abs(np.tanh(parents[:, 0])) if curve is np.tanh and p else 1.0)
+
+
 def random_features(parents: np.ndarray, length: float, rng: np.random.Generator) -> np.ndarray:
     """Return a draw of a smooth random function of parents, shape (n, p), by Fourier features of a length scale."""
     frequencies = rng.normal(size=(parents.shape[1], 100)) / length
@@ -369,6 +378,10 @@ def curved(count: int, folder: Path | None) -> Iterator[Table]:
     kinds = [(f"noise in {name}", partial(through_a_curve, curve)) for name, curve in CURVES.items()]
     kinds += [(f"together: {name}", partial(of_two_together, act)) for name, act in TOGETHER.items()]
     kinds += [("natural parameters", of_natural_parameters)]
+    kinds += [
+        ("tails of few, lines", partial(of_tails, np.positive)),
+        ("tails of few, curves", partial(of_tails, np.tanh)),
+    ]
     of_avici_alone = {
         "linear mean, spread": partial(of_avici, False, False),
         "linear mean, Laplace": partial(of_avici, False, True),

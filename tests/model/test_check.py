@@ -34,6 +34,13 @@ def fit():
     return HNMSearch(n_restarts=1).fit(X)
 
 
+def test_a_dependence_beyond_all_doubt_has_a_p_value_of_zero():
+    x, noise = np.random.default_rng(0).normal(size=(2, 5000))
+    pair = np.column_stack([x, x + 0.1 * noise])
+    node = icdh.check(HNMSearch(n_restarts=1, knowledge={"roots": ["x0", "x1"]}).fit(pair), pair).nodes[0]
+    assert (node.p_value, node.depends_on, node.rejected) == (0.0, "x1", True)
+
+
 @pytest.fixture(scope="module")
 def found(fit):
     return icdh.check(fit, X)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from helpers import cases
 from support.estimators import dummies, functions, sums_and_ratios
+from support.table import Table
 
 import icdh
 from icdh import ICDH, HNMSearch
@@ -100,6 +101,11 @@ def test_noise_of_every_other_row_counts():
 def test_of_columns_that_give_one_another_the_first_is_said():
     columns = np.array([AGE, np.log(AGE), np.sqrt(AGE), (AGE - 40.0) ** 2])
     assert functions(columns, range(4)) == [(1, [0]), (2, [0, 1]), (3, [0, 1, 2])]
+
+
+def test_a_threshold_of_one_of_many_numbers_is_named():
+    numbers = np.random.default_rng(0).normal(size=(100, 3))
+    assert Table.of(np.column_stack([numbers, numbers[:, 1] > 0.3])).cuts == {"x3": "x1"}
 
 
 def test_dummies_are_named_and_independent_columns_are_not():
