@@ -203,27 +203,27 @@ def _excess(members: Floats, first: Integers, residuals: Floats, probabilities: 
     return chi_square - (cells - 1.0) * (len(probabilities) - 1)
 
 
-def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> list[Pair]:
-    """Return the pairs of further parents that promise most, the best first.
+def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> list[list[Pair]]:
+    """Return the pairs of further parents that promise most, for each family, the best first.
 
     Parameters
     ----------
     families : Families
         The data.
     fits : sequence of tuple
-        The family of every node in a graph, and its fit.
+        Families of nodes, and their fits.
     """
     N, k, M = len(families), FUNCTIONS, families.n_observations
     n_rows = int(min(MOST_MULTIPLICATIONS / max(N * N * (N - 1) / 2 * k * k, 1), M))
     if n_rows < min(FEWEST_PAIR_ROWS, M):
-        return []
+        return [[] for _ in fits]
     pairs = np.stack(np.triu_indices(N, 1), axis=1)
     inputs = [families.causes[families.inputs_of([node])] for node in range(N)]
     functions = np.stack([_functions_of(own, k, families.weights) for own in inputs])
     is_long = ROWS_FOR_FUNCTION * N * k <= M
     of_others = (np.delete(functions, family[0], axis=0) if is_long else None for family, _ in fits)  # one at a time
     rests = [_unexplained(families, *own, alone) for own, alone in zip(fits, of_others, strict=True)]
-    outputs = np.repeat(np.arange(N), [len(rest) for rest in rests])
+    outputs = np.repeat(np.arange(len(fits)), [len(rest) for rest in rests])
     rows = np.linspace(0, M - 1, n_rows).astype(int)
     rest, weights = np.concatenate(rests)[:, rows], of_rows(families.weights, rows)
     functions, roots, n_all = functions[:, :, rows], roots_of(weights), sum_of(weights, n_rows)
@@ -237,18 +237,18 @@ def pair_gains(families: Families, fits: Sequence[tuple[Family, NodeFit]]) -> li
         begin, end = end, end + N - 1 - a
         squares[:, begin:end] = np.square(rest @ products.T).reshape(outputs.size, -1, k * k)
     squares *= (n_all / np.maximum(counted, 1))[:, np.newaxis, np.newaxis]
-    found, relative = [], np.ones(k * k)
-    for (node, parents), _ in fits:
-        own = np.flatnonzero(outputs == node)
+    promising, relative = [], np.ones(k * k)
+    for place, ((node, parents), _) in enumerate(fits):
+        own = np.flatnonzero(outputs == place)
         of_mean, n = rest[own[0]], float(counted[own[0]])
         gains = _nats_of_outputs((squares[output] for output in own), float(of_mean @ of_mean), relative, n)
         penalties, inside = families.edge_penalty[:, node], list(parents)
         gains -= np.where(np.isin(pairs, inside), 0.0, penalties[pairs]).sum(axis=1)
         gains[(pairs == node).any(axis=1) | np.isin(pairs, inside).all(axis=1)] = 0.0
         best = np.argsort(-gains, kind="stable")[:PAIRS_OF_AN_EFFECT]
-        promising = [p for p in best if gains[p] > LEAST_PROMISE]
-        found += [(node, (int(pairs[p, 0]), int(pairs[p, 1])), float(gains[p])) for p in promising]
-    return sorted(found, key=lambda pair: -pair[2])
+        best = best[gains[best] > LEAST_PROMISE]
+        promising.append([(node, (int(pairs[p, 0]), int(pairs[p, 1])), float(gains[p])) for p in best])
+    return promising
 
 
 def misfit(families: Families, family: Family, fit: NodeFit) -> float:

@@ -71,6 +71,8 @@ class Memory:
         The lowest score by all models.
     estimates : dict
         Estimates of what changes of the parents gain.
+    pairs : dict
+        Pairs of further parents that may gain together, and the fit that they are about.
     parents : dict
         Of every node, the sets of parents that it was fitted with, in the order of their fits.
     large_enough, worse_with_more : set
@@ -86,6 +88,7 @@ class Memory:
     baselines: dict[tuple[str, Family, str], float] = field(default_factory=dict)
     lowest: dict[tuple[Key, str], float] = field(default_factory=dict)
     estimates: dict[tuple[Key, str], Floats] = field(default_factory=dict)
+    pairs: dict[Family, tuple[NodeFit, list[Pair]]] = field(default_factory=dict)
     parents: dict[int, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     large_enough: set[Family] = field(default_factory=set)
     worse_with_more: set[tuple[int, Family]] = field(default_factory=set)
@@ -436,8 +439,12 @@ class FamilyScore:
     def pair_gains(self, families: Sequence[Family]) -> list[Pair]:
         """Return two further parents each that may gain together, given the families of a graph, the best first."""
         self(families)
-        fits = [(own, self.fit_of(own)) for own in families]
-        return self.run("estimating gains of pairs", pair_gains, [self.families], [fits])[0]
+        fits, known = [(family, self.fit_of(family)) for family in families], self.memory.pairs
+        new = [(family, fit) for family, fit in fits if family not in known or known[family][0] is not fit]
+        if new:
+            (gains,) = self.run("estimating gains of pairs", pair_gains, [self.families], [new])
+            known.update({family: (fit, pairs) for (family, fit), pairs in zip(new, gains, strict=True)})
+        return sorted((pair for family in families for pair in known[family][1]), key=lambda pair: -pair[2])
 
     def fitted(self) -> set[Family]:
         """Return the families that have a fit, of any number of units."""

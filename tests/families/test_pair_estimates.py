@@ -11,7 +11,7 @@ from support.families import (
     columns_of,
     misfit,
     misfit_of_residual,
-    pair_gains,
+    score,
 )
 from support.search import FamilyScores, greedy_search, parents_matrix
 
@@ -29,8 +29,7 @@ def together(seed=0, size=SIZE):
 
 
 def promised(scores, families=EMPTY):
-    scores(families)
-    found = pair_gains(scores.families, [(family, scores.fit_of(family)) for family in families])
+    found = scores.pair_gains(families)
     assert all(nats > LEAST_PROMISE for *_, nats in found)
     return [(node, pair) for node, pair, _ in found]
 
@@ -39,6 +38,15 @@ def test_a_pair_that_acts_only_together_is_promised_to_its_effect_before_all_oth
     scores = family_evidence(together())
     assert scores.gain_estimates([(2, ())])[0][[0, 1]].max() < 0.0
     assert promised(scores)[0] == (2, (0, 1))
+
+
+def test_families_are_screened_once_for_each_fit(monkeypatch):
+    scores, screened = family_evidence(together()), []
+    first = scores.pair_gains(EMPTY)
+    monkeypatch.setattr(score, "pair_gains", lambda families, fits: [screened.append(own) or [] for own, _ in fits])
+    assert scores.pair_gains(EMPTY) == first
+    assert scores.pair_gains([*EMPTY[:2], (2, (0,)), EMPTY[3]]) == [pair for pair in first if pair[0] != 2]
+    assert screened == [(2, (0,))]
 
 
 def test_once_both_are_parents_they_promise_nothing():
@@ -98,11 +106,10 @@ def test_labels_and_grades_act_together_too():
 
 
 def test_wide_tables_look_at_fewer_rows_and_the_widest_at_none(monkeypatch):
-    scores = family_evidence(together())
     for share, found in ((0.5, True), (1e-3, False)):
         products = share * SIZE * 6 * FUNCTIONS**2 * 2 * N
         monkeypatch.setattr("icdh._node_model.gain_estimates.MOST_MULTIPLICATIONS", products)
-        assert ((2, (0, 1)) in promised(scores)) is found
+        assert ((2, (0, 1)) in promised(family_evidence(together()))) is found
 
 
 class Pairs(FamilyScores):

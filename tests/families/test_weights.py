@@ -224,7 +224,7 @@ def test_pairs_of_parents_promise_what_they_do_among_repeated_rows():
     for own, weights in ((values, WEIGHTS), (repeated(values), None)):
         _, models = models_of_columns(own, weights, only=only)
         fits = [((node, ()), models.fit((node, ()), UNITS)) for node in range(3)]
-        found.append(pair_gains(models.families, fits))
+        found.append([pair for pairs in pair_gains(models.families, fits) for pair in pairs])
     assert [pair[:2] for pair in found[0]] == [pair[:2] for pair in found[1]] != []
     np.testing.assert_allclose([pair[2] for pair in found[0]], [pair[2] for pair in found[1]], rtol=1e-6)
 
