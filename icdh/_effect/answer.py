@@ -210,10 +210,11 @@ def effect(
             influence = results[0][1][np.argsort(question.order(covariates))]
             notes += _notes_on_rows(table, [*covariates, *pair], influence)
         if not isinstance(adjust, str):  # else a fit has named them
-            columns = [*covariates, *pair]
-            text = None if missing_values is not None else table.codes_message(columns)
+            places = [*covariates, *pair]
+            if missing_values is None and (text := table.codes_message(places)):
+                notes.append(text)
             counts = np.ones((table.n_variables, table.n_variables), dtype=bool)
-            notes += [text] * (text is not None) + list(codes_of_units(table, columns, counts))
+            notes += codes_of_units(table, places, counts)
     notes = [*answers[0].notes, *notes]
     if (fitted := model_of(model)) is not None and fitted.about.get("weights") and shares is None:
         is_count = fitted.about.get("weights") == "frequency"
