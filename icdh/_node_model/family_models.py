@@ -208,7 +208,7 @@ class FamilyModels:
         node, parents = family
         whole, _ = self._noise(node, residuals, noise)
         causes = [self.families.responses[cause] for cause in parents]
-        have_levels = bool(causes) and all(cause.ordered and cause.codes is not None for cause in causes)
+        have_levels = bool(causes) and not [cause for cause in causes if not cause.ordered or cause.codes is None]
         if noise != "auto" or self.design_effects is not None or self.families.weights is not None or not have_levels:
             return whole
         x, (numbers, _) = self.families.with_density(family)

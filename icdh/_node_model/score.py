@@ -200,7 +200,7 @@ class FamilyScore:
     @property
     def chooses_noise(self) -> bool:
         """Whether the search chooses the noise distribution: nobody named it, and some variable has a density."""
-        return self.settings.noise == "auto" and any(of.density is not None for of in self.families.responses)
+        return self.settings.noise == "auto" and bool([of for of in self.families.responses if of.density is not None])
 
     def with_more_units(self, families: Sequence[Family], most_units: int) -> "FamilyScore":
         """Return the score of the families of a graph alone, grown to up to so many units; this one stays as it is.
@@ -225,7 +225,7 @@ class FamilyScore:
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats."""
         keys, lowest = [(self._key(family), self.noise) for family in families], self.memory.lowest
-        if all(key in lowest for key in keys):
+        if not [key for key in keys if key not in lowest]:
             return [lowest[key] for key in keys]
         new = [family for family in dict.fromkeys(families) if family not in self]
         starts = [self._start_of(family) for family in new]
@@ -720,7 +720,7 @@ class QuickScore(FamilyScore):
 
     def __call__(self, families: Sequence[Family]) -> list[float]:
         """Return the score of each family, in nats; lower is better."""
-        if all(family in self.known for family in families):
+        if not [family for family in families if family not in self.known]:
             return self.known(families)
         return [score / self.share[node] for score, (node, _) in zip(self.quick(families), families, strict=True)]
 

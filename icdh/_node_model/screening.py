@@ -95,7 +95,7 @@ class TableGains:
     def has_grades(self) -> bool:
         """Whether a variable has more than two values in order, which a table does not know of."""
         pairs = zip(self.families.responses, self.sizes, strict=True)
-        return any(size > 2 and response.ordered for response, size in pairs)
+        return bool([size for response, size in pairs if size > 2 and response.ordered])
 
     def scores(self, families: Sequence[tuple[int, tuple[int, ...]]]) -> list[float]:
         """Return the score of every family."""

@@ -274,7 +274,7 @@ def legal_moves(
     acyclic = [
         (cause, effect)
         for cause, effect in edges
-        if not any(lines[other] >> cause & 1 for other in graph[effect] if other != cause)
+        if not [other for other in graph[effect] if other != cause and lines[other] >> cause & 1]
     ]
     deleted, turned = (np.array(some, dtype=np.int64).reshape(-1, 2).T for some in (edges, acyclic))
     turned = turned[:, ~(rules.forbidden[turned[1], turned[0]] | full[turned[0]])]

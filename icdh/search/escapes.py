@@ -7,8 +7,7 @@ moves that win back a share of what is lost are made. A node whose effects are j
 neighbours, too, where that may be better, and pairs of causes that tell something of a node only together become its
 causes. Then the families of the graph are polished, and the climb goes on. Last, the noise distribution is chosen. If
 that changes the scores, the search goes on from the graph at hand, or from the end of a new climb from the beginning,
-if that is better. If the graph found so gains too little, the choice is taken back, and the better of both graphs by
-Gaussian noise stays.
+if that is better. If the graph found so gains too little, noise is Student's t, and the search climbs from both graphs.
 """
 
 from collections.abc import Callable, Iterable
@@ -70,8 +69,8 @@ def gather(climber: Climber, graph: Graph, node: int, tell: Report) -> Better | 
     """
     effects = [k for k, parents in enumerate(graph) if node in parents]
     causes = tuple(sorted({*graph[node], *effects}))
-    are_joined = any(cause in graph[effect] for cause in effects for effect in effects)
-    if not are_joined or len(causes) > climber.max_parents or climber.rules.settled[node, effects].any():
+    joined = [effect for effect in effects if {*graph[effect]} & {*effects}]
+    if not joined or len(causes) > climber.max_parents or climber.rules.settled[node, effects].any():
         return None
     return _climb_with_causes(climber, graph, node, _with_parents(graph, node, causes), tell)
 
@@ -93,8 +92,8 @@ def pair(
     """
     least, parents = climber.least, tuple(sorted({*graph[node], *causes}))
     start = _with_parents(graph, node, parents)
-    loses_required = any(node in required and node not in left for required, left in zip(least, start, strict=True))
-    if loses_required or len(parents) > climber.max_parents or climber.rules.forbidden[list(parents), node].any():
+    lost = [k for k, required in enumerate(least) if node in required and node not in start[k]]
+    if lost or len(parents) > climber.max_parents or climber.rules.forbidden[list(parents), node].any():
         return None
     own, more = (node, graph[node]), (node, parents)
     before, after = climber.scores([own, more])
@@ -108,7 +107,8 @@ def pair(
 def _led_to(graph: Graph, node: int, causes: Iterable[int]) -> list[int]:
     """Return the effects of a node that are among some variables, or lead to one of them."""
     lines = with_ancestors(graph)
-    return [k for k, parents in enumerate(graph) if node in parents and any(lines[cause] >> k & 1 for cause in causes)]
+    led_to = {k for cause in causes for k in range(len(graph)) if lines[cause] >> k & 1}
+    return [k for k, parents in enumerate(graph) if node in parents and k in led_to]
 
 
 def _with_parents(graph: Graph, node: int, causes: tuple[int, ...]) -> Graph:
@@ -324,7 +324,10 @@ class Search:
         """
         other = start_of_noise(self.graph)
         graphs = [graph for graph in (self.graph, other) if graph is not None]
-        if not any(self.climber.choose_noise(graph) for graph in graphs):
+        for graph in graphs:
+            if self.climber.choose_noise(graph):
+                break
+        else:
             return False
         self.climb(self.graph)
         for start in (self.climber.least, *graphs[1:]):

@@ -78,7 +78,8 @@ def graph_of_order(
         The variables, causes first.
     """
     place = np.argsort(order)
-    if any(place[cause] > place[effect] for cause, effect in np.argwhere(rules.required)):
+    causes, effects = np.nonzero(rules.required)
+    if (place[causes] > place[effects]).any():
         return None
     search = _Orders(gains, rules, max_parents)
     return search.shrunk(search.along(order, rules.required_parents), most_at_once).parents
