@@ -137,8 +137,8 @@ class SharedParameters:
             If there is no such parameter.
         """
         known = self._defaults()
-        for name in [name for name in params if name not in known]:
-            raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}")
+        if unknown := [name for name in params if name not in known]:
+            raise ValueError(f"{type(self).__name__} has no parameter {unknown[0]!r}; it has {', '.join(known)}")
         for name, value in params.items():
             setattr(self, name, value)
         return self

@@ -183,12 +183,12 @@ class Families:
         return slice(before * hidden_units, (before + int(self.widths[parent])) * hidden_units)
 
     def with_parent(self, fit: NodeFit, new: int, others: Sequence[int]) -> NodeFit:
-        """Return a fit with zeros for the input weights of a further parent beside others."""
+        """Return a fit with zeros for the input weights of a parent that joins others."""
         weights = self.weights_of(new, others, fit.hidden_units)
         return fit._replace(theta=np.insert(fit.theta, weights.start, np.zeros(weights.stop - weights.start)))
 
     def without_parent(self, fit: NodeFit, old: int, others: Sequence[int]) -> NodeFit:
-        """Return a fit but for the input weights of a parent beside others."""
+        """Return a fit but for the input weights of a parent that leaves others."""
         return fit._replace(theta=np.delete(fit.theta, self.weights_of(old, others, fit.hidden_units)))
 
     def penalty(self, family: Family) -> float:
