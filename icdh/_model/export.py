@@ -29,7 +29,7 @@ def to_dowhy(model: CausalModel) -> Foreign:
         label = model.names[min(model.nominal)]
         raise ValueError(f"column {label!r} holds labels, which have no place in an invertible model of DoWhy's")
     has_causes, laws = model.adjacency.any(axis=0), [given.law for given in model.conditionals]
-    discrete = np.array([n in model.columns.levels or law.density is None for n, law in enumerate(laws)])
+    discrete = np.array([n in model.columns.levels or law.is_discrete for n, law in enumerate(laws)])
     if levels := [model.names[n] for n in np.flatnonzero(discrete & has_causes)]:
         raise ValueError(
             f"column {levels[0]!r} has causes and few values or counts, from which an invertible model of DoWhy's "

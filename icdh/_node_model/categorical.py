@@ -76,6 +76,7 @@ class LabelLaw(DiscreteLaw):
     log_shares: Floats
     name = "labels"
     odd = ()
+    means = ()
     has_mean = False
     value = "label"
 

@@ -184,7 +184,7 @@ class Columns(NamedTuple):
         only the few outliers of a very heavy-tailed cause.
         """
         causes, exact = self.causes.copy(), self.exact.copy()
-        numbers = [(r.codes is None, r.codes is None and r.density is None) for r in self.responses]
+        numbers = [(r.codes is None, r.codes is None and r.law.is_discrete) for r in self.responses]
         continuous, counts = np.repeat(numbers, self.widths, axis=0).T
         heavy = counts | (continuous & [is_heavy_tailed(cause) for cause in self.causes])
         for row in np.flatnonzero(heavy):

@@ -69,6 +69,7 @@ class CountLaw(ProbabilityLaw):
     log_odds: Floats = field(default_factory=lambda: np.zeros(0))
     name = "counts"
     odd = ()
+    means = ()
     has_mean = True
     value = "count"
     spread = 1

@@ -42,6 +42,10 @@ class Law(ABC):
         What files call it.
     odd : tuple of int
         The outputs that change sign with the variable.
+    means : tuple of int
+        The outputs that go on beyond the rows of a fit: means, which may be any number. Others stay within.
+    is_discrete : bool
+        Whether every value has a probability, and none a density.
     has_mean : bool
         Whether its values are numbers.
     value : str
@@ -52,9 +56,15 @@ class Law(ABC):
 
     name: ClassVar[str]
     odd: ClassVar[tuple[int, ...]]
+    means: ClassVar[tuple[int, ...]]
+    is_discrete: ClassVar[bool]
     has_mean: ClassVar[bool]
     value: ClassVar[str]
     spread: ClassVar[int | None] = None
+
+    def __init_subclass__(cls) -> None:
+        if hasattr(cls, "name") and (unsaid := [word for word in Law.__annotations__ if not hasattr(cls, word)]):
+            raise TypeError(f"the law of {cls.name} does not say its {', '.join(unsaid)}")
 
     @property
     @abstractmethod
@@ -106,11 +116,15 @@ class Law(ABC):
     @property
     @abstractmethod
     def density(self) -> "NormalLaw | None":
-        """The law of the values that have a density; None if none has."""
+        """The law of the numbers whose noise distribution is chosen; None if there are none. See `is_discrete`."""
+
+    @abstractmethod
+    def density_scale(self, outputs: Floats) -> Floats:
+        """Return the scale of the values that have a density, shape (M,); infinite where none has."""
 
     @abstractmethod
     def with_noise(self, noise: Noise) -> "Law":
-        """Return the law under another distribution of the noise of the values that have a density."""
+        """Return the law under another distribution of the noise of `density`."""
 
     def standardised(self, observed: Floats, outputs: Floats) -> Floats:
         """Return residuals of mean 0 and variance 1 if the model holds, shape (M,).
@@ -198,6 +212,8 @@ class NormalLaw(Law):
     high: float = UNLIMITED
     name = "mean and scale"
     odd = (0,)
+    means = (0,)
+    is_discrete = False
     has_mean = True
     value = "value"
 
@@ -283,6 +299,10 @@ class NormalLaw(Law):
     def density(self) -> "NormalLaw":
         """The law itself."""
         return self
+
+    def density_scale(self, outputs: Floats) -> Floats:
+        """Return the scale."""
+        return self.location_and_scale(outputs)[1]
 
     def with_noise(self: NumberLaw, noise: Noise) -> NumberLaw:
         """Return the law under another distribution of E."""
@@ -393,6 +413,8 @@ class ProbabilityLaw(Law):
     A value does not determine its noise.
     """
 
+    is_discrete = True
+
     @abstractmethod
     def distribution(self, observed: Floats, outputs: Floats) -> tuple[Floats, Floats]:
         """Return the distribution function below observed values, and at them, each of shape (M,)."""
@@ -413,6 +435,10 @@ class ProbabilityLaw(Law):
     def density(self) -> "NormalLaw | None":
         """None: no value has a density."""
         return None
+
+    def density_scale(self, outputs: Floats) -> Floats:
+        """Return infinities: no value has a density."""
+        return np.full(outputs.shape[1], np.inf)
 
     def with_noise(self, noise: Noise) -> "Law":
         """Return the law itself: no value has a density."""
@@ -557,7 +583,7 @@ class Conditional:
             return self
         outputs = self.outputs(values)
         ends = np.array([outputs.min(axis=1), outputs.max(axis=1)])
-        reach = np.isin(np.arange(len(outputs)), self.law.odd) * np.ptp(ends, axis=0)
+        reach = np.isin(np.arange(len(outputs)), self.law.means) * np.ptp(ends, axis=0)
         return replace(self, limits=ends + [-reach, reach])
 
     def log_density(self, observed: Floats, values: Floats) -> Floats:

@@ -56,6 +56,7 @@ class LevelLaw(DiscreteLaw):
     cuts: Floats
     name = "levels"
     odd = (0,)
+    means = (0,)
     has_mean = True
     value = "level"
 

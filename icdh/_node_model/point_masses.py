@@ -58,6 +58,8 @@ class PointMassLaw(Law):
     numbers: GaussianLaw = field(default_factory=GaussianLaw)
     name = "point masses"
     odd = (0,)
+    means = (0,)
+    is_discrete = False
     has_mean = True
     value = "value"
     spread = 1
@@ -142,6 +144,10 @@ class PointMassLaw(Law):
     def density(self) -> GaussianLaw:
         """That of all other values."""
         return self.numbers
+
+    def density_scale(self, outputs: Floats) -> Floats:
+        """Return the scale of all other values, as a share of theirs."""
+        return self.numbers.density_scale(outputs)
 
     def with_noise(self, noise: Noise) -> "PointMassLaw":
         """Return the law under another distribution of the noise of the density."""

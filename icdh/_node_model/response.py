@@ -70,7 +70,7 @@ class Numbers:
 
 
 class Density(NamedTuple):
-    """The values of a response that have a density, and so a distribution of the noise.
+    """The values of a response that have a density whose noise distribution is chosen.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Response(ABC):
     @property
     @abstractmethod
     def density(self) -> Density | None:
-        """The values that have a density; None if none has."""
+        """The numbers whose noise distribution is chosen; None if there are none, as of a discrete law."""
 
     @abstractmethod
     def minimiser(self, x: Floats, hidden_units: int) -> Minimiser:

@@ -111,19 +111,16 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
         counted = counts[node] & (np.count_nonzero(counts[node]) >= LEAST_PART)
         given = model.conditionals[node]
         law, outputs = given.law, given.outputs(model.others_held(node, scaled))
-        density, seen = law.density, counted
-        if density is not None:
-            spread = density.location_and_scale(outputs)[1]
-            seen = counted & (spread > RESOLVED * scaled[node].std())
+        seen = counted & (law.density_scale(outputs) > RESOLVED * scaled[node].std())
         places = _places(model, node, table.values[node], scaled[node], outputs, rng)[seen]
         residual: Floats = ndtri(np.clip(places, LEAST_PLACE, 1.0 - LEAST_PLACE))
         parents = np.flatnonzero(model.adjacency[:, node]).tolist()
         causes = [_as_cause(table, cause)[:, seen] for cause in parents]
         noise, mean = "none", None
-        if density is not None:
+        if not law.is_discrete:
             mean = law.mean_and_scale(outputs)[0][seen]
             noise = noise_gain([residual], "auto", None)[1] if residual.size > 2 else noise
-            noise = density.errors.name if noise == "gaussian" else noise
+            noise = law.density.errors.name if noise == "gaussian" and law.density is not None else noise
         misfit = misfit_of_residual(residual, causes)
         residuals[node] = Residual(residual, seen, seen[counts[node]], mean, noise, misfit)
     return residuals

@@ -9,10 +9,21 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 from scipy.stats import kstest
-from support.families import NodeNetwork, NodeResponse, NormalLaw, network_outputs
-from support.responses import LAWS, SUBJECTS
+from support.families import (
+    Conditional,
+    GaussianLaw,
+    GaussianResponse,
+    Law,
+    NodeNetwork,
+    NodeResponse,
+    NormalLaw,
+    columns_of,
+    network_outputs,
+)
+from support.responses import LAWS, SUBJECTS, Subject
 
 import icdh
+from icdh.diagnostics.independence import residuals_of
 
 STEP = 1e-3
 ROWS = 12
@@ -278,3 +289,45 @@ def test_standardised_scores_are_derivatives_in_units_of_their_deviations(kind):
     expected = -np.divide(pull, deviations, out=np.zeros_like(pull), where=deviations > 0.0)
     np.testing.assert_allclose(hidden, np.tanh(theta[:6].reshape(2, 3).T @ x + theta[6:9, np.newaxis]), rtol=1e-12)
     np.testing.assert_allclose(scores[: subject.free], expected, rtol=1e-8)
+
+
+class FixedNoiseLaw(GaussianLaw):
+    """A number whose noise is Gaussian whatever the residuals say; its log-variance changes sign, but is no mean."""
+
+    name = "fixed noise"
+    odd = (0, 1)
+    density = None
+
+
+class FixedNoiseResponse(GaussianResponse):
+    """A number of that law."""
+
+    law = FixedNoiseLaw()
+    density = None
+
+
+def test_a_number_whose_noise_is_not_chosen_stays_a_number():
+    rng = np.random.default_rng(7)
+    values = rng.normal(size=(2, 60))
+    columns = columns_of(values, ["continuous"] * 2)
+    response = FixedNoiseResponse.exact(values[0], None)
+    fixed = columns._replace(responses=[response, *columns.responses[1:]]).with_normal_scores()
+    np.testing.assert_array_equal(fixed.causes, columns.causes)
+    model = Subject(response, values[0], dense=True).model(rng)
+    table = model.columns.as_table(rng.normal(size=(60, 3)))
+    residual = residuals_of(model, table, np.ones(table.values.shape, dtype=bool), rng)[2]
+    assert residual.mean is not None
+
+
+def test_only_means_go_on_beyond_the_rows_of_a_fit():
+    rng = np.random.default_rng(8)
+    network = NodeNetwork(np.arange(2), np.ones(2, dtype=int), rng.normal(size=FixedNoiseLaw().n_weights(2, 3)), 3)
+    given, rows = Conditional(network, FixedNoiseLaw()), rng.uniform(-1.0, 1.0, size=(2, 50))
+    outputs, limits = given.outputs(rows), given.limited(rows).limits
+    assert limits[0, 0] < outputs[0].min() < outputs[0].max() < limits[1, 0]
+    assert limits[:, 1].tolist() == [outputs[1].min(), outputs[1].max()]
+
+
+def test_a_law_that_does_not_say_what_its_outputs_are_is_refused():
+    with pytest.raises(TypeError, match=r"the law of a half said does not say its means, is_discrete, has_mean"):
+        type("HalfSaid", (Law,), {"name": "a half said", "odd": (), "value": "value"})
