@@ -189,7 +189,8 @@ def algorithm_3(problem: Problem, scale: TableLike, weights: Weights, limits: Li
     Raises
     ------
     TypeError, ValueError
-        If ``scale`` is not positive, or the weights are not those of the problem's variables.
+        If ``scale`` is not positive, or the weights are not those of the problem's variables, or its acyclicity is not
+        a number at them.
 
     Examples
     --------
@@ -207,6 +208,7 @@ def algorithm_3(problem: Problem, scale: TableLike, weights: Weights, limits: Li
     sigma = scale_like(problem.values.T, scale, problem.values.shape[::-1])
     unknowns, clock = Unknowns(weights, problem.rules, problem.l1), problem.clock
     theta, constant = unknowns.of(weights), _constant(sigma, problem.rows)
+    problem.check_start(unknowns.weights(theta).adjacency())
 
     def objective(theta: Floats, rho: float, alpha: float) -> tuple[float, Floats]:
         at, shift = unknowns.weights(theta), unknowns.lasso(theta) - constant

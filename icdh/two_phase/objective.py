@@ -136,12 +136,22 @@ class Problem:
         """What one unit of tr exp(A∘A) - N is of the acyclicity function, by a cycle of two edges among N variables."""
         cycle = np.zeros((max(len(self.values), 2),) * 2)
         cycle[[0, 1], [1, 0]] = 0.5
-        return self.acyclicity(cycle)[0] / H_OF_TWO_CYCLE
+        unit = self.acyclicity(cycle)[0] / H_OF_TWO_CYCLE
+        if not 0.0 < unit < np.inf:
+            raise ArgumentValueError("acyclicity", f"must be positive for a cycle of two weights of 0.5; got {unit}")
+        return unit
 
     def h(self, A: Floats) -> tuple[float, Floats]:
         """Return the acyclicity and its gradient in units of tr exp(A∘A) - N, as thresholds are."""
         value, gradient = self.acyclicity(A)
         return value / self._unit_of_h, gradient / self._unit_of_h
+
+    def check_start(self, A: Floats) -> None:
+        """Raise ValueError unless the acyclicity is a number where a minimisation begins, which keeps to its domain."""
+        h = self.h(A)[0]
+        if np.isfinite(A).all() and not np.isfinite(h):
+            demand = f"must be a number for the weights that a fit begins at; got {h}: begin at smaller ones"
+            raise ArgumentValueError("acyclicity", demand)
 
     def check_activation_of(self, weights: Weights) -> None:
         """Raise ValueError unless the weights are of a network with the activation of the problem."""

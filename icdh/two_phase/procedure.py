@@ -98,6 +98,7 @@ def fit_means(
     """
     network = NetworkObjective.of(problem, scale)
     clock, start = problem.clock, network.input_weights(weights)
+    problem.check_start(network.adjacency(start))
     before, reached = clock.work, network.without(network.is_free, start)  # at first what no data decide on
 
     def keep(part: NetworkObjective, w: Floats) -> None:

@@ -475,3 +475,30 @@ def test_another_function_of_acyclicity_takes_every_place_of_the_first(monkeypat
     assert np.count_nonzero(step.weights.adjacency() > 0.1) >= 2
     other = dataclasses.replace(problem, acyclicity=lambda A: tuple(1024.0 * part for part in log_determinant(A)))
     np.testing.assert_array_equal(phase(other, scale, weights, end).weights.w1, step.weights.w1)  # in any unit
+
+
+@pytest.mark.parametrize("phase", [procedure.fit_means, algorithm_3])
+@pytest.mark.parametrize("undefined", [np.inf, np.nan])
+def test_an_acyclicity_without_a_value_at_the_first_weights_is_refused(phase, undefined):
+    """The multiplier method had no end where it was infinite, and ended at NaN where it was none."""
+    X = hetero_chain(np.random.default_rng(0), 200)
+
+    def bounded(A):
+        calls.append(A)
+        assert len(calls) < 1000, "there is no end"
+        value, gradient = log_determinant(A)
+        return (value if np.isfinite(value) else undefined), gradient
+
+    calls, problem = [], dataclasses.replace(problem_of(X.T, l1=0.05), acyclicity=bounded)
+    weights = initial_weights(X, 3, False, np.random.default_rng(2))
+    weights = dataclasses.replace(weights, w1=100.0 * weights.w1)
+    scale, end = (np.ones(X.T.shape), 1e16) if phase is procedure.fit_means else (np.ones(X.shape), Limits())
+    with pytest.raises(ValueError, match="acyclicity must be a number for the weights that a fit begins at"):
+        phase(problem, scale, weights, end)
+
+
+def test_an_acyclicity_that_has_no_unit_is_refused():
+    """All values in units of infinity were zero, and so all graphs acyclic."""
+    problem = dataclasses.replace(problem_of(np.zeros((2, 5))), acyclicity=lambda A: log_determinant(4.0 * A))
+    with pytest.raises(ValueError, match=r"acyclicity must be positive for a cycle of two weights of 0\.5; got inf"):
+        problem.h(np.zeros((2, 2)))
