@@ -129,11 +129,12 @@ def gaussian_nll(residual, slope, floor, g_mean, g_slope):
 
 
 @kernel(fastmath=REASSOCIATE)
-def _standardise(x, s, w2, w3, intercept, sigma, start, rows, residual, slope):
+def _standardise(x, s, outer, sigma, block, residual, slope):
     """Set one block of the residuals ``x - w2 . s - intercept``, and of the slopes: ``w3 . s``, or ``sigma`` if given.
 
-    ``sigma`` has shape (M,), or (0,) where the scale is that of the network.
+    ``outer`` are w2, w3 and the intercept. ``sigma`` has shape (M,), or (0,) where the scale is that of the network.
     """
+    (w2, w3, intercept), (start, rows) = outer, block
     for m in range(rows):
         residual[m] = x[start + m] - intercept
         slope[m] = sigma[start + m] if sigma.size > 0 else 0.0
@@ -145,11 +146,13 @@ def _standardise(x, s, w2, w3, intercept, sigma, start, rows, residual, slope):
 
 
 @kernel(fastmath=REASSOCIATE)
-def _pull_back(s, low, w2, w3, start, rows, g_mean, g_slope, d_w2, d_w3, pull):
+def _pull_back(layer, block, by_outputs, by_weights, pull):
     """Add the derivatives by w2 and w3 of one block; set ``pull`` (m1, ROWS) to those by the pre-activations.
 
-    ``g_mean`` and ``g_slope`` (rows,) are the derivatives by the mean and by the slope of the scale.
+    ``layer`` are the activations, their least value, w2 and w3; ``by_outputs`` (rows,) the derivatives by the mean and
+    by the slope of the scale, and ``by_weights`` those by w2 and w3.
     """
+    (s, low, w2, w3), (start, rows), (g_mean, g_slope), (d_w2, d_w3) = layer, block, by_outputs, by_weights
     for h in range(w2.size):
         a, b, sh, target, by_w2, by_w3 = w2[h], w3[h], s[h, start : start + rows], pull[h], 0.0, 0.0
         for m in range(rows):
@@ -161,28 +164,24 @@ def _pull_back(s, low, w2, w3, start, rows, g_mean, g_slope, d_w2, d_w3, pull):
 
 
 @kernel()
-def node_nll_and_gradient(features, inputs, n, low, w, w2, w3, floor, intercept, sigma, d_w, d_w2, d_w3):
-    """Return loss of node n (Eq. 11, without its constant) and derivatives by ``floor`` and ``intercept``.
+def node_nll_and_gradient(table, low, weights, sigma, derivatives):
+    """Return loss of a node (Eq. 11, without its constant) and derivatives by floor and intercept.
 
     Parameters
     ----------
-    features : (F, M)
-        Variables, and a last row of ones if there are intercepts.
-    inputs : (F,)
-        0, 1, ..., F - 1.
-    n : int
-        The node.
+    table : (F, M), (F,), int
+        Variables, and a last row of ones if there are intercepts; 0, 1, ..., F - 1; and the node.
     low : float
         The least value of its activation.
-    w, w2, w3 : (F, m1), (m1,), (m1,)
-        Its weights.
-    floor, intercept : float
-        exp(W3_n0) and the intercept of the mean; zero where ``sigma`` is given, or there is no intercept.
+    weights : (F, m1), (m1,), (m1,), float, float
+        w, w2 and w3, the floor exp(W3_n0) and the intercept of the mean; these are zero where ``sigma`` is given, or
+        there is no intercept.
     sigma : (M,) or (0,)
         The scale where it is fixed; empty where it is that of the network.
-    d_w, d_w2, d_w3 : (F, m1), (m1,), (m1,)
-        Zero; the derivatives by the weights are added. ``d_w3`` means nothing where ``sigma`` is given.
+    derivatives : (F, m1), (m1,), (m1,)
+        Zero; those by w, w2 and w3 are added. The last mean nothing where ``sigma`` is given.
     """
+    (features, inputs, n), (w, w2, w3, floor, intercept), (d_w, d_w2, d_w3) = table, weights, derivatives
     observations, units = features.shape[1], w2.size
     s, pull = np.empty((units, observations)), np.empty((units, ROWS))
     g_mean, g_slope = np.empty(ROWS), np.empty(ROWS)
@@ -191,12 +190,13 @@ def node_nll_and_gradient(features, inputs, n, low, w, w2, w3, floor, intercept,
     for start in range(0, observations, ROWS):
         rows = min(ROWS, observations - start)
         activate(features, inputs, w, low, start, rows, s)
-        _standardise(features[n], s, w2, w3, intercept, sigma, start, rows, g_mean, g_slope)
+        _standardise(features[n], s, (w2, w3, intercept), sigma, (start, rows), g_mean, g_slope)
         loss, by_floor = gaussian_nll(g_mean[:rows], g_slope[:rows], floor, g_mean, g_slope)
         total += loss
         d_floor += by_floor
         for m in range(rows):
             d_intercept += g_mean[m]
-        _pull_back(s, low, w2, none if sigma.size > 0 else w3, start, rows, g_mean, g_slope, d_w2, d_w3, pull)
+        layer = s, low, w2, none if sigma.size > 0 else w3
+        _pull_back(layer, (start, rows), (g_mean, g_slope), (d_w2, d_w3), pull)
         add_products(features, inputs, pull, start, rows, d_w)
     return total, d_floor, d_intercept

@@ -144,20 +144,14 @@ def loss_and_gradient(
     d_floor, d_intercept, floor = np.empty(nodes), np.empty(nodes), weights.scale_floor()
     for n in range(nodes):
         sigma = none if scale is None else scale[n]
+        intercept = 0.0 if weights.output_bias is None else weights.output_bias[n]
+        outer = weights.w2[n], weights.w3[n], floor[n] if scale is None else 0.0, intercept
         loss, d_floor[n], d_intercept[n] = node_nll_and_gradient(
-            features if rows is None else np.ascontiguousarray(features[:, rows[n]]),
-            inputs,
-            n,
+            (features if rows is None else np.ascontiguousarray(features[:, rows[n]]), inputs, n),
             weights.activation.low,
-            node_inputs(weights, n),
-            weights.w2[n],
-            weights.w3[n],
-            floor[n] if scale is None else 0.0,
-            0.0 if weights.output_bias is None else weights.output_bias[n],
+            (node_inputs(weights, n), *outer),
             sigma if rows is None or scale is None else sigma[rows[n]],
-            d_inputs[n],
-            d_w2[n],
-            d_w3[n],
+            (d_inputs[n], d_w2[n], d_w3[n]),
         )
         value += loss + LOG_SQRT_2PI * (observations if rows is None else np.count_nonzero(rows[n]))
     if scale is not None:

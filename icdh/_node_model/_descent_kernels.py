@@ -110,26 +110,25 @@ def _damped_factor(fisher, damping, free, factor):
 
 
 @kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
-def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, until, damping, gradient, fisher):
+def scoring_steps(table, some, theta, network, until, damping, system):
     """Take steps of Fisher scoring with Levenberg-Marquardt damping.
 
     Parameters
     ----------
     table : tuple
-        x, y, spread and weights, as of `node_system`; ``penalty`` is that of `node_fit`.
+        x, y, spread and weights, as of `node_system`.
     some : tuple
-        The same of every ``apart``-th observation, on which the Fisher matrix is computed.
-    apart : int
-        One over the share of these observations; each counts for as many.
+        ``apart``, one over the share of the observations on which the Fisher matrix is computed, each of which counts
+        for as many; and the table of every ``apart``-th.
     theta : ndarray
         The weights, updated in place.
-    units, freeze, max_steps
-        As of `node_fit`.
+    network : tuple
+        penalty, hidden_units and freeze, as of `node_fit`.
     until : tuple
-        tol and patience, as of `node_fit`, and by how much less a single step must lower F to be the last.
+        max_steps, tol and patience, as of `node_fit`, and by how much less a single step must lower F to be the last.
     damping : float
         The first damping.
-    gradient, fisher : ndarray, shapes (size,), (size, size)
+    system : tuple of ndarray, shapes (size,), (size, size)
         Are filled with gradient and Fisher matrix at the end (NaN if F is not finite).
 
     Returns
@@ -137,12 +136,14 @@ def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, 
     tuple
         F, the steps taken, whether the last of them lowered F by less than ``tol``, and the last damping.
     """
-    (x, y, _, _), (some_x, some_y, _, _), (tol, patience, slow) = table, some, until
+    (penalty, units, freeze), (max_steps, tol, patience, slow), (gradient, fisher) = network, until, system
+    (x, y, _, _), (apart, some_table) = table, some
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
     units_there, means, variances = hidden, mean, variance
     if apart > 1:
-        units_there, means, variances = np.empty((units, some_y.size)), np.empty(some_y.size), np.empty(some_y.size)
+        n_some = some_table[1].size
+        units_there, means, variances = np.empty((units, n_some)), np.empty(n_some), np.empty(n_some)
     damped, step, trial, share = np.empty((size, size)), np.zeros(size), theta.copy(), penalty / apart
     for i in range(size):
         fisher[i, i] = math.nan  # should there be no system at all
@@ -158,8 +159,8 @@ def scoring_steps(table, some, apart, theta, penalty, units, freeze, max_steps, 
             _copy(trial, theta)
             objective = value
             if apart > 1:
-                node_forward(some_x, theta, units_there, means, variances)
-            node_system(some, theta, share, (units_there, means, variances), gradient, fisher)
+                node_forward(some_table[0], theta, units_there, means, variances)
+            node_system(some_table, theta, share, (units_there, means, variances), gradient, fisher)
             if apart > 1:
                 for i in range(size):
                     for j in range(i, size):
@@ -225,12 +226,12 @@ def _fill_direction(factor, gradient, free, remembered, pairs, direction):
 
 
 @kernel(fastmath=CONTRACT, inline="always")  # once, inside what calls it
-def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, gradient, fisher):
+def quasi_newton_steps(table, theta, network, until, damping, system):
     """Take up to `MEMORY` steps of limited-memory BFGS from the damped Fisher matrix.
 
     Parameters
     ----------
-    table, penalty, units, freeze
+    table, network
         As of `scoring_steps`. Steps end, too, where no length of a step lowers F.
     theta : ndarray
         The weights, updated in place.
@@ -238,17 +239,16 @@ def quasi_newton_steps(table, theta, penalty, units, freeze, until, damping, gra
         max_steps, tol and patience, as of `node_fit`.
     damping : float
         What is added to the diagonal of the Fisher matrix.
-    gradient : ndarray, shape (size,)
-        The gradient at theta, updated in place.
-    fisher : ndarray, shape (size, size)
-        The Fisher matrix at theta.
+    system : tuple of ndarray, shapes (size,), (size, size)
+        The gradient at theta, updated in place, and the Fisher matrix there.
 
     Returns
     -------
     tuple
         The steps taken, -1 if the first fails, and whether the last of them lowered F by less than ``tol``.
     """
-    (x, y, _, _), (max_steps, tol, patience) = table, until
+    (penalty, units, freeze), (max_steps, tol, patience), (gradient, fisher) = network, until, system
+    x, y, _, _ = table
     n, size = y.size, theta.size
     hidden, mean, variance, pull = np.empty((units, n)), np.empty(n), np.empty(n), np.empty((2, n))
     factor, direction, trial, before = np.empty((size, size)), np.zeros(size), theta.copy(), np.empty(size)
@@ -320,17 +320,16 @@ def node_fit(table, theta, penalty, hidden_units, freeze, until, factor):
         them lowered F by less than ``tol``.
     """
     (_, y, _, weights), (max_steps, tol, patience) = table, until
-    n, size, gradient = y.size, theta.size, np.empty(theta.size)
+    n, size, network, system = y.size, theta.size, (penalty, hidden_units, freeze), (np.empty(theta.size), factor)
     apart = max(n // (ENOUGH * size), 1) if max_steps > 0 else 1
-    some = _of_every(apart, table)
-    # For few weights the Fisher matrix is cheap: scoring alone, which does not accumulate rounding errors.
-    of_scoring = tol, patience, SLOW if size > 30 else 0.0
+    some = apart, _of_every(apart, table)
+    slow = SLOW if size > 30 else 0.0  # for few weights scoring alone: it is cheap, and accumulates no rounding errors
     damping, growth = FIRST_DAMPING * (weights.sum() if weights.size else n), 2.0
     most, steps, done, last = max_steps, 0, False, max_steps == 0
     while True:
         # One call of each large kernel: a second one would be compiled again.
         objective, taken, ended, damping_there = scoring_steps(
-            table, some, apart, theta, penalty, hidden_units, freeze, most, of_scoring, damping, gradient, factor
+            table, some, theta, network, (most, tol, patience, slow), damping, system
         )
         if last:
             break
@@ -339,16 +338,14 @@ def node_fit(table, theta, penalty, hidden_units, freeze, until, factor):
         taken = -1
         while taken < 0 and not done and steps < max_steps and damping < LARGEST_DAMPING and objective < np.inf:
             ends = max_steps - steps, tol, patience
-            taken, done = quasi_newton_steps(
-                table, theta, penalty, hidden_units, freeze, ends, damping, gradient, factor
-            )
+            taken, done = quasi_newton_steps(table, theta, network, ends, damping, system)
             if taken < 0:
                 damping, growth = damping * growth, 2.0 * growth
-        if taken < 0 and apart == 1:
+        if taken < 0 and some[0] == 1:
             break  # the factor is that of these weights and all observations
         if taken > 0:
             steps, damping, growth = steps + taken, max(damping / 3.0, SMALLEST_DAMPING), 2.0
         most, last = 0, taken < 0 or done or steps >= max_steps
         if last:
-            apart, some = 1, table
+            some = 1, table
     return objective, cholesky_in_place(factor, size), steps, done

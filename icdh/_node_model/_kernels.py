@@ -148,14 +148,14 @@ def _weigh_outputs(table, outputs, first, rows, weight, pull):
 
 
 @kernel(fastmath=CONTRACT)
-def _fill_outputs(hidden, first, rows, theta, out, weight, pull, outer, slopes):
-    """Fill weight * d(output)/d(its intercept at theta[out], its weights after), then pull; and the slopes of units."""
-    m = hidden.shape[0]
+def _fill_outputs(hidden, block, factors, weight, pull, outer, slopes):
+    """Fill weight * d(output)/d(its intercept, and its weights, the factors), then pull; and the slopes of units."""
+    m, (first, rows) = hidden.shape[0], block
     intercept, last = outer[0], outer[m + 1]
     for r in range(rows):
         intercept[r], last[r] = weight[r], pull[r]
     for h in range(m):
-        factor, unit, output, slope = theta[out + 1 + h], hidden[h, first : first + rows], outer[1 + h], slopes[h]
+        factor, unit, output, slope = factors[h], hidden[h, first : first + rows], outer[1 + h], slopes[h]
         for r in range(rows):
             output[r] = weight[r] * unit[r]
             slope[r] = factor * (weight[r] - output[r] * unit[r])
@@ -219,16 +219,18 @@ def _fill_products_of_units(slopes, rows, products):
 
 
 @kernel(fastmath=CONTRACT)
-def add_pairs(causes, at, size, inputs, of_units, rows, of_inputs, part, sums):
-    """Add the products of pairs of inputs, ``size`` of them in a block, and pairs of units to the sums over pairs.
+def add_pairs(present, of_units, rows, of_inputs, part, sums):
+    """Add the products of pairs of the inputs present in a block, and pairs of units, to the sums over pairs.
 
-    ``of_inputs`` and ``part``, shaped as the products of pairs of inputs and as ``sums``, are memory.
+    ``present`` is what `fill_causes` fills, and how many these are. ``of_inputs`` and ``part``, shaped as the products
+    of pairs of inputs and as ``sums``, are memory.
     """
+    causes, at, size = present
     fill_products(causes, size, rows, of_inputs)
     fill_product(of_inputs, pairs(size), of_units, rows, part)
     for i in range(size):
         for j in range(i, size):
-            source, target = part[pair(i, j, size)], sums[pair(at[i], at[j], inputs)]
+            source, target = part[pair(i, j, size)], sums[pair(at[i], at[j], at.size)]
             for k in range(part.shape[1]):
                 target[k] += source[k]
 
@@ -295,7 +297,8 @@ def node_system(table, theta, penalty, outputs, gradient, fisher):
         multiply_by_roots(weights, first, rows, pull)
         for output in range(2):
             out = shared + output * own
-            _fill_outputs(hidden, first, rows, theta, out, weight[output], pull[output], outer, slopes[output])
+            factors = theta[out + 1 : out + own]
+            _fill_outputs(hidden, (first, rows), factors, weight[output], pull[output], outer, slopes[output])
             _fill_inputs(causes, size, rows, slopes[output], inner)
             fill_product(inner, size * m, outer, rows, among)
             for i in range(size):
@@ -305,7 +308,7 @@ def node_system(table, theta, penalty, outputs, gradient, fisher):
                         target[j] += source[j]
             add_gram(outer, rows, gram[output])
         _fill_products_of_units(slopes, rows, of_units)
-        add_pairs(causes, at, size, inputs, of_units, rows, of_inputs, part, sums)
+        add_pairs((causes, at, size), of_units, rows, of_inputs, part, sums)
     for i in range(theta.size):
         gradient[i] = penalty[i] * theta[i]
         for j in range(theta.size):

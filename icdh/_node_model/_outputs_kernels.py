@@ -156,7 +156,7 @@ def add_fisher(x, hidden, theta, layout, curvature, fisher):
             source, target = among[i], between[at[i // functions] * functions + i % functions]
             for j in range(target.size):
                 target[j] += source[j]
-        add_pairs(causes, at, size, inputs, of_units, rows, of_inputs, part, first_layer)
+        add_pairs((causes, at, size), of_units, rows, of_inputs, part, first_layer)
         fill_products(basis, functions, rows, of_functions)
         add_product(of_outputs, of_outputs.shape[0], of_functions, rows, last_layer)
     add_first_layer(first_layer, inputs, m, fisher)
@@ -335,8 +335,9 @@ def _fill_between(low, high, between, by_gap):
 
 
 @kernel(fastmath=CONTRACT)
-def _fill_slopes(slope, low, below, high, beyond, by_gap, by_mean, by_scale):
-    """Fill the derivatives of log P of a level by mu and u."""
+def _fill_slopes(slope, lower, upper, by_gap, slopes):
+    """Fill the derivatives of log P of a level by mu and u, given its thresholds and the logistic's tails there."""
+    (low, below), (high, beyond), (by_mean, by_scale) = lower, upper, slopes
     for r in range(slope.size):
         by_mean[r] = (below[r] - beyond[r]) * slope[r]
     for r in range(slope.size):
@@ -344,8 +345,9 @@ def _fill_slopes(slope, low, below, high, beyond, by_gap, by_mean, by_scale):
 
 
 @kernel(fastmath=CONTRACT)
-def _add_squares(below, beyond, between, by_mean, by_scale, mean_mean, mean_scale, scale_scale):
-    """Add the products of the derivatives, weighted by the probability of the level."""
+def _add_squares(below, beyond, between, slopes, squares):
+    """Add the products of the derivatives, weighted by the probability of the level, to the Fisher matrix."""
+    (by_mean, by_scale), (mean_mean, mean_scale, scale_scale) = slopes, squares
     for r in range(below.size):
         between[r] *= (1.0 - below[r]) * (1.0 - beyond[r])
     for r in range(below.size):
@@ -409,8 +411,8 @@ def ordinal_terms(mu, u, levels, cuts, pull, curvature):
                 _fill_beyond(cuts[k], centre, slope, high, beyond)
             if 0 < k < last:
                 _fill_between(low, high, between, by_gap)
-            _fill_slopes(slope, low, below, high, beyond, by_gap, by_mean, by_scale)
-            _add_squares(below, beyond, between, by_mean, by_scale, mean_mean, mean_scale, scale_scale)
+            _fill_slopes(slope, (low, below), (high, beyond), by_gap, (by_mean, by_scale))
+            _add_squares(below, beyond, between, (by_mean, by_scale), (mean_mean, mean_scale, scale_scale))
             for r in range(rows):
                 of_mean[r] = -by_mean[r] if own[r] == k else of_mean[r]
                 of_scale[r] = -by_scale[r] if own[r] == k else of_scale[r]

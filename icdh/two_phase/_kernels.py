@@ -15,6 +15,7 @@ derivative, the mean of 2 / sigma^2 dsigma/dtheta dsigma/dtheta^T.
 """
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
@@ -31,6 +32,8 @@ from icdh._utils.jit import (
     multiply_by_roots,
     padded,
 )
+
+Layer: TypeAlias = tuple[Floats, float, Floats]  # s, low and w2: what the mean of a child is a weighted sum of
 
 
 @kernel(fastmath=CONTRACT)
@@ -61,9 +64,10 @@ def _standardise(x: Floats, s: Floats, w2: Floats, root: Floats, start: int, row
 
 
 @kernel(fastmath=CONTRACT)
-def _pull(s: Floats, low: float, w2: Floats, root: Floats, error: Floats, start: int, rows: int, pull: Floats) -> None:
+def _pull(layer: Layer, root: Floats, residual: Floats, block: tuple[int, int], pull: Floats) -> None:
     """Set ``pull`` (m1, ROWS) to the derivative of half the squared residuals of a block by the pre-activations."""
-    weight, error = root[start : start + rows], error[start : start + rows]
+    (s, low, w2), (start, rows) = layer, block
+    weight, error = root[start : start + rows], residual[start : start + rows]
     for h in range(pull.shape[0]):
         factor, sh, target = w2[h], s[h, start : start + rows], pull[h]
         for m in range(rows):
@@ -109,30 +113,27 @@ def projected_least_squares(
     for start in range(0, observations, ROWS):
         rows = min(ROWS, observations - start)
         total += _standardise(features[child], s, w2, root, start, rows, residual)
-        _pull(s, low, w2, root, residual, start, rows, pull)
+        _pull((s, low, w2), root, residual, (start, rows), pull)
         add_products(features, inputs, pull, start, rows, dw)
     return total, dw, w2, s, residual
 
 
 @kernel(fastmath=REASSOCIATE)
 def _bend(
-    features: Floats,
-    causes: Integers,
-    units: Integers,
-    s: Floats,
-    low: float,
-    w2: Floats,
+    edges: tuple[Floats, Integers, Integers],
+    layer: Layer,
     root: Floats,
     residual: Floats,
-    start: int,
-    rows: int,
+    block: tuple[int, int],
     bend: Floats,
     by_output: Floats,
 ) -> None:
     """Set ``bend`` (weights, ROWS) to the derivative of half the squared residuals by a pre-activation and a weight.
 
-    Adds what is left out of it where the derivative is by the entry of w2 and a weight to ``by_output``.
+    ``edges`` are the features, and the cause and the unit that each weight joins. Adds what is left out where the
+    derivative is by the entry of w2 and a weight to ``by_output``.
     """
+    (features, causes, units), (s, low, w2), (start, rows) = edges, layer, block
     weight, error = root[start : start + rows], residual[start : start + rows]
     for k in range(units.size):
         x, sh, target = features[causes[k], start : start + rows], s[units[k], start : start + rows], bend[k]
@@ -174,7 +175,7 @@ def mean_hessian(
             for m in range(rows):
                 row[m] = factor * weighed_slope_of(sh[m], weight[m], low) * x[m]
         add_gram(jacobian, rows, gram)
-        _bend(features, causes, units, s, low, w2, root, residual, start, rows, bend, by_output)
+        _bend((features, causes, units), (s, low, w2), root, residual, (start, rows), bend, by_output)
         add_products(features, inputs, bend, start, rows, by_input)
     for i in range(size):
         diagonal[i] = gram[i, i]
@@ -191,13 +192,19 @@ def mean_hessian(
 
 @kernel(fastmath=REASSOCIATE)
 def _scale_block(
-    s: Floats, residual: Floats, weights: Floats, theta: Floats, start: int, rows: int, jacobian: Floats, root: Floats
+    s: Floats,
+    residual: Floats,
+    weights: Floats,
+    theta: Floats,
+    block: tuple[int, int],
+    jacobian: Floats,
+    root: Floats,
 ) -> float:
     """Set one block of sqrt(2) / sigma dsigma/dtheta, and a further row (1 - r^2 / sigma^2) / sqrt(2); return its loss.
 
     So the products of the rows of ``jacobian`` are Fisher's information and, with the last one, the gradient.
     """
-    units, floor = s.shape[0], math.exp(theta[s.shape[0]])
+    units, floor, (start, rows) = s.shape[0], math.exp(theta[s.shape[0]]), block
     sigma, last, r = jacobian[units], jacobian[units + 1], residual[start : start + rows]
     for m in range(rows):
         sigma[m] = 0.0
@@ -242,7 +249,7 @@ def scale_objective(s: Floats, residual: Floats, weights: Floats, theta: Floats)
     loss = 0.0
     for start in range(0, observations, ROWS):
         rows = min(ROWS, observations - start)
-        loss += _scale_block(s, residual, weights, theta, start, rows, jacobian, root)
+        loss += _scale_block(s, residual, weights, theta, (start, rows), jacobian, root)
         multiply_by_roots(weights, start, rows, jacobian)
         add_gram(jacobian, rows, gram)
     for i in range(size):

@@ -147,7 +147,7 @@ class Problem:
         return value / self._unit_of_h, gradient / self._unit_of_h
 
     def check_start(self, A: Floats) -> None:
-        """Raise ValueError unless the acyclicity is a number where a minimisation begins, which keeps to its domain."""
+        """Raise ValueError unless the acyclicity is a number at the A that a minimisation begins at: it stays there."""
         h = self.h(A)[0]
         if np.isfinite(A).all() and not np.isfinite(h):
             demand = f"must be a number for the weights that a fit begins at; got {h}: begin at smaller ones"

@@ -49,7 +49,7 @@ def fitted(x, y, spread, theta, penalty, freeze=None, max_steps=500, tol=1e-7, p
 def steps_of(kernel, theta, *arguments, damping=1.0, gradient=None, fisher=None):
     gradient = np.empty(theta.size) if gradient is None else gradient
     fisher = np.empty((theta.size, theta.size)) if fisher is None else fisher
-    return kernel(*arguments, damping, gradient, fisher), gradient, fisher
+    return kernel(*arguments, damping, (gradient, fisher)), gradient, fisher
 
 
 @pytest.mark.parametrize(("n", "held"), [(40, 0), (777, 0), (10_007, 0), (2000, UNITS)])
@@ -111,14 +111,10 @@ def test_the_matrix_of_every_third_observation_counts_for_all(n):
         scoring_steps,
         theta,
         (x, y, spread, NONE),
-        (*some, NONE),
-        3,
+        (3, (*some, NONE)),
         theta,
-        penalty,
-        UNITS,
-        theta.size,
-        0,
-        (0.1, 2, 1.0),
+        (penalty, UNITS, theta.size),
+        (0, 0.1, 2, 1.0),
     )
     value, exact, _ = system(x, y, spread, theta, penalty)
     _, _, of_some = system(*some, theta, 0.0 * penalty)
@@ -131,7 +127,7 @@ def test_the_matrix_of_every_third_observation_counts_for_all(n):
 def quasi_newton(x, y, spread, theta, penalty, most=30, tol=1e-6, patience=2, damping=1.0, fisher=None):
     """Take steps from theta; return what is said of them, and the values of F at their ends."""
     _, gradient, exact = system(x, y, spread, theta, penalty)
-    options = theta, penalty, UNITS, theta.size, (most, tol, patience)
+    options = theta, (penalty, UNITS, theta.size), (most, tol, patience)
     there = {"damping": damping, "gradient": gradient, "fisher": exact if fisher is None else fisher}
     return steps_of(quasi_newton_steps, theta, (x, y, spread, NONE), *options, **there)[:2]
 
@@ -191,7 +187,7 @@ def test_where_the_first_quasi_newton_step_fails_the_damping_grows_until_one_doe
     value, dampings = fitted(*problem(600))[1], []
 
     def fails_twice(*arguments):
-        dampings.append(arguments[6])
+        dampings.append(arguments[4])
         return (-1, False) if len(dampings) < 3 else quasi_newton_steps(*arguments)
 
     monkeypatch.setattr(_descent_kernels, "quasi_newton_steps", fails_twice)
@@ -218,8 +214,8 @@ def test_a_start_whose_residuals_are_enormous_does_not_end_at_the_limit_of_the_v
 def scoring(x, y, spread, theta, penalty, most, tol, patience, slow, damping):
     """Take steps of scoring from theta with the matrix of all observations."""
     table = x, y, spread, NONE
-    options = theta, penalty, UNITS, theta.size, most, (tol, patience, slow)
-    return steps_of(scoring_steps, theta, table, table, 1, *options, damping=damping)[0]
+    options = theta, (penalty, UNITS, theta.size), (most, tol, patience, slow)
+    return steps_of(scoring_steps, theta, table, (1, table), *options, damping=damping)[0]
 
 
 @pytest.mark.parametrize("patience", [1, 2, 3])
