@@ -1,8 +1,7 @@
-"""The command line: one module of this package for each command.
+"""The command line: commands that are about the same stand in one module of this package.
 
-The module of a command ends with the one class of it, a frozen dataclass: its fields are the options, and ``run`` does
-the work and returns the exit code, or None for 0. Modules import what is heavy inside ``run``, so that ``icdh --help``
-answers at once.
+A command is a frozen dataclass: its fields are the options, and ``run`` does the work and returns the exit code, or
+None for 0. Modules import what is heavy inside ``run``, so that ``icdh --help`` answers at once.
 """
 
 import argparse
@@ -26,7 +25,16 @@ from icdh.cli._messages import report as say  # the name of a command is taken
 from icdh.cli._options import PARAMETERS, REQUIRED, Command, EstimatorOptions, parameter
 from icdh.exceptions import ConvergenceWarning, DataWarning, naming
 
-COMMANDS = ("fit", "predict", "sample", "effects", "check", "report", "direction", "simulate", "evaluate", "explain")
+# The commands and their modules, in the order of the help.
+COMMANDS = {
+    "fit": "fit",
+    **dict.fromkeys(("predict", "sample"), "saved_model"),
+    "effects": "effects",
+    **dict.fromkeys(("check", "report"), "saved_model"),
+    "direction": "direction",
+    **dict.fromkeys(("simulate", "evaluate"), "known_graph"),
+    "explain": "fit",
+}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -35,8 +43,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = CommandParser(prog="icdh", description=summary)
     parser.add_argument("--version", action="version", version=f"icdh {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
-    for name in COMMANDS:
-        command: type[Command] = getattr(import_module(f"icdh.cli.{name}"), name.capitalize())
+    for name, module in COMMANDS.items():
+        command: type[Command] = getattr(import_module(f"icdh.cli.{module}"), name.capitalize())
         subparsers.add_parser(name, help=command.summary, description=command.description).take(command)
     return parser
 

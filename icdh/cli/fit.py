@@ -1,4 +1,4 @@
-"""``icdh fit``: learn a graph from a table, print it, write it, draw it, and ask whether its roots may have causes."""
+"""``icdh fit`` and ``explain``: learn a graph, print, write and draw it, ask about its roots; and what was printed."""
 
 import re
 import shlex
@@ -20,8 +20,8 @@ from icdh._utils.labels import counted, printable
 from icdh.cli._input import Input, read_input, source, succeeds, target_lines
 from icdh.cli._learning import edge_list, learned
 from icdh.cli._messages import BAD_INPUT, INTERRUPTED, report, watched, with_warnings
-from icdh.cli._options import USUAL, Learned, Learning, Loudness, UncertaintyOptions, read, whole, written
-from icdh.cli.report import check_page_path, write_page
+from icdh.cli._options import USUAL, Command, Learned, Learning, Loudness, UncertaintyOptions, read, whole, written
+from icdh.cli.saved_model import check_page_path, write_page
 from icdh.diagnostics.result import EdgeCheck, edge_records
 from icdh.exceptions import import_extra, option
 from icdh.files import graph_writer, read_graph, write_graph
@@ -34,10 +34,15 @@ if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
 
 
+def _page(name: str) -> str:
+    """Return the text of a file of this package."""
+    return files("icdh.cli").joinpath(name).read_text(encoding="utf-8")
+
+
 @cache
 def _given() -> frozenset[str]:
     """Return the names of what nothing else causes, read when they are asked about."""
-    return frozenset(files("icdh.cli").joinpath("roots.txt").read_text(encoding="utf-8").split())
+    return frozenset(_page("roots.txt").split())
 
 
 def question_about_roots(adjacency: Floats, names: Sequence[object], dates: Collection[str] = ()) -> str | None:
@@ -225,3 +230,17 @@ class Fit(UncertaintyOptions, Output, Learning):
                 print(_comparison_line(model.adjacency_matrix_, truth))
         complete &= succeeds(write_page, self.report, self, fitted, rows, [*notes, *target_lines(model)], ensemble)
         return _exit_code(model, failure) or (0 if complete else BAD_INPUT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Command):
+    """The command."""
+
+    summary = "what the output of a fit means"
+    description = "Explain every number, mark and line that icdh fit prints, on an example whose true graph is known."
+
+    def run(self) -> None:
+        """Print the page of the manual, without its marks."""
+        page = _page("reading.rst")
+        marks = r"``|(?<!\S)\*(?=\w+\*)|(?<=\w)\*(?=[\s.])"
+        print(re.sub(marks, "", page.replace(".. code-block:: text\n\n", "")), end="")

@@ -204,7 +204,7 @@ LOST_INTERRUPT = """
 import signal, sys, time
 from icdh import cli
 from icdh.__main__ import main
-from icdh.cli import explain
+from icdh.cli.fit import Explain
 class Dying:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
@@ -216,14 +216,14 @@ if sys.argv[1] == "inside":
 elif sys.argv[1] == "before":
     cli.run = lambda args: signal.raise_signal(signal.SIGINT)
 elif sys.argv[1] == "inside exec":
-    explain.Explain.run = lambda command: exec("raise KeyboardInterrupt")
+    Explain.run = lambda command: exec("raise KeyboardInterrupt")
 else:
     def fail(command):
         try:
             raise KeyboardInterrupt
         finally:
             raise RuntimeError("half closed")
-    explain.Explain.run = fail
+    Explain.run = fail
 sys.argv[:] = ["icdh", "explain"]
 sys.exit(main())
 """
