@@ -26,8 +26,7 @@ from icdh._node_model.network import node_outputs
 from icdh._table.frames import as_array
 from icdh._table.table import Table, mean_and_deviation, rows_by_content
 from icdh._table.ties import FEW_VALUES, PointMass, point_mass, wide_heaps
-from icdh._utils.arrays import Floats, Integers, RandomState
-from icdh._utils.cells import cells, drawn_from_cells
+from icdh._utils.arrays import Floats, Integers, RandomState, cells, drawn_from_cells
 from icdh._utils.checks import Number, random_generator
 from icdh._utils.entropy import vasicek_entropy
 from icdh._utils.result import Result

@@ -21,10 +21,9 @@ from icdh._node_model.family_models import tolerance_of
 from icdh._node_model.score import FamilyScore, ScoreSettings, WholeScore
 from icdh._node_model.screening import lingam_order
 from icdh._table.transforms import TRANSFORMS
-from icdh._utils.arrays import Floats, Integers
+from icdh._utils.arrays import Floats, Integers, sum_of
 from icdh._utils.checks import n_workers
 from icdh._utils.clock import Clock, OutOfTime
-from icdh._utils.weighted import sum_of
 from icdh.exceptions import option
 from icdh.knowledge import EdgeRules
 from icdh.search.climb import Climber

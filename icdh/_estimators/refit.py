@@ -12,10 +12,9 @@ from icdh._node_model.law import CONSTANT, SAME, UNLIMITED, Conditional, Law
 from icdh._node_model.network import FamilyPredictor, NodeNetwork
 from icdh._node_model.score import QUICK_OBSERVATIONS, FamilyScore, QuickScore, WholeScore, quick_score
 from icdh._table.transforms import Rescaled
-from icdh._utils.arrays import Floats
+from icdh._utils.arrays import Floats, mean_of, times
 from icdh._utils.clock import Clock, OutOfTime
 from icdh._utils.parallel import single_blas_thread
-from icdh._utils.weighted import mean_of, times
 from icdh.search.moves import Family, Graph
 
 

@@ -15,13 +15,12 @@ from icdh._estimators.graph_search import edge_penalty_of
 from icdh._estimators.last_stage import fitter_of, refine_edges
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
-from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.arrays import Floats, Integers, Mask, of_rows, sum_of
 from icdh._utils.checks import n_workers
 from icdh._utils.clock import Clock
 from icdh._utils.density import node_nll
 from icdh._utils.labels import counted
 from icdh._utils.parallel import in_parallel
-from icdh._utils.weighted import of_rows, sum_of
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.knowledge import EdgeRules
 from icdh.network import NetworkConditional, Weights

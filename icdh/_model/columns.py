@@ -10,10 +10,9 @@ from icdh._table.categories import Categories
 from icdh._table.frames import frame_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 from icdh._table.ties import Grid, nearest
-from icdh._utils.arrays import Floats, Foreign, Observations, TableLike
+from icdh._utils.arrays import Floats, Foreign, Observations, TableLike, mean_of
 from icdh._utils.checks import as_float
 from icdh._utils.labels import listed, plural
-from icdh._utils.weighted import mean_of
 from icdh.exceptions import DataWarning, option, warn
 
 ROUNDING = 1e-6  # of the range of levels, by which one may be missed: as printed, of single precision

@@ -14,12 +14,11 @@ from icdh._model import export
 from icdh._model.causal import CausalModel
 from icdh._table.frames import frame_of
 from icdh._table.rows import checked_weights
-from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState, TableLike
+from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState, TableLike, mean_of
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
 from icdh._utils.density import mean_of_counted
 from icdh._utils.labels import variable_index
 from icdh._utils.result import preformatted, shell
-from icdh._utils.weighted import mean_of
 
 if TYPE_CHECKING:
     import networkx

@@ -33,8 +33,7 @@ from icdh._node_model.gaussian import LEAST_ROWS, RESOLVED, LinearFit
 from icdh._node_model.law import Law
 from icdh._node_model.network import FamilyPredictor
 from icdh._node_model.response import Numbers
-from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.weighted import mean_of, times
+from icdh._utils.arrays import Floats, Integers, Mask, mean_of, times
 
 SPLINES, KNOTS = 8, 20  # further splines bend too fast to be seen in noise
 FEWEST_KNOTS = 6  # a cause of fewer values has a line alone

@@ -26,8 +26,7 @@ from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION, fill_covarianc
 from icdh._node_model.law import EQUAL_SHARES, DiscreteLaw
 from icdh._node_model.network import indicators, network_outputs
 from icdh._node_model.response import TRACE, CodedResponse, Objective, Terms
-from icdh._utils.arrays import Floats, Integers
-from icdh._utils.weighted import of_rows
+from icdh._utils.arrays import Floats, Integers, of_rows
 
 GUMBEL_DEVIATION = math.pi / math.sqrt(6.0)  # standard deviation of the standard Gumbel distribution
 HALF_A_COUNT = 0.5  # added to the count of every category that counts

@@ -26,9 +26,7 @@ from icdh._node_model.response import Response
 from icdh._table.kinds import DECLARABLE
 from icdh._table.ties import spread_of, wide_heaps
 from icdh._table.transforms import Rescaled, Transform, fit_transform, is_heavy_tailed, normal_scores
-from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.cells import cells
-from icdh._utils.weighted import deviation_of, mean_of, of_rows, sum_of
+from icdh._utils.arrays import Floats, Integers, Mask, cells, deviation_of, mean_of, of_rows, sum_of
 
 DRAWS = 3
 

@@ -40,9 +40,8 @@ from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION, fill_dispersio
 from icdh._node_model.categorical import log_softmax, odds_of_masses
 from icdh._node_model.law import ProbabilityLaw
 from icdh._node_model.response import FittedByScoring, Terms, minimise, weighted_terms
-from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.negative_binomial import fit_counts, log_probability, surprise_derivatives
-from icdh._utils.weighted import of_rows
+from icdh._utils.arrays import Floats, Integers, Mask, of_rows
+from icdh._utils.density import fit_counts, log_probability, surprise_derivatives
 
 LIMIT = 8.0  # of the logarithms' distance from those without causes
 PRIOR = 3.0  # precision of the prior of b3, and of c, without causes

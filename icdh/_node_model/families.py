@@ -23,8 +23,7 @@ from icdh._node_model.evidence import NodeFit, likelihood_and_cost
 from icdh._node_model.gaussian import GaussianResponse, LinearFit
 from icdh._node_model.response import Density, Numbers, Response
 from icdh._rows import RelatedRows
-from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.weighted import of_rows
+from icdh._utils.arrays import Floats, Integers, Mask, of_rows
 
 Family = tuple[int, tuple[int, ...]]  # a node and its parents
 CLIPPED_AT = 3.0  # standard deviations: what is further off counts as there

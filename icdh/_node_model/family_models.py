@@ -21,9 +21,8 @@ from icdh._node_model.law import Law
 from icdh._node_model.network import FamilyPredictor, NodeNetwork, network_outputs, node_outputs, with_twice_the_units
 from icdh._node_model.noise import cost_of, fit_noise, noise_gain
 from icdh._node_model.response import Numbers
-from icdh._utils.arrays import Floats
+from icdh._utils.arrays import Floats, mean_of
 from icdh._utils.parallel import single_blas_thread
-from icdh._utils.weighted import mean_of
 
 TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in proportion
 MOST_ESTIMATED = 50_000  # observations that gains of further parents are estimated from

@@ -36,9 +36,8 @@ from icdh._node_model._kernels import add_products_of_features
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.families import Families, Family
 from icdh._node_model.network import indicators
-from icdh._utils.arrays import Floats, Integers
+from icdh._utils.arrays import NONE, Floats, Integers, mean_of, of_rows, roots_of, sum_of, times
 from icdh._utils.jit import padded
-from icdh._utils.weighted import NONE, mean_of, of_rows, roots_of, sum_of, times
 
 MOST_UNITS = 20  # hidden units whose products with a candidate are tried; their time grows with the square
 REMAINING = 1e-3  # share of a function's deviation that must remain once the explained part is removed

@@ -41,8 +41,7 @@ from icdh._node_model._outputs_kernels import density_terms
 from icdh._node_model.law import NormalLaw
 from icdh._node_model.network import forward
 from icdh._node_model.response import Density, Minimiser, Numbers, Response
-from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.weighted import NONE, mean_of, of_rows, roots_of, times
+from icdh._utils.arrays import NONE, Floats, Integers, Mask, mean_of, of_rows, roots_of, times
 
 LEAST_ROWS = 5  # observations for each weight: with fewer the criterion is no evidence
 RESOLVED = 1e-10  # eigenvalue of the correlations of causes: smaller ones are rounding

@@ -34,9 +34,8 @@ from scipy.special import gammaln
 
 from icdh._node_model._kernels import student_scales
 from icdh._node_model.noise_density import NOISE_DENSITIES, Free, Gaussian, Noise, Student, bins_of
-from icdh._utils.arrays import Floats
+from icdh._utils.arrays import NONE, Floats, mean_of, sum_of, times
 from icdh._utils.entropy import negentropy, negentropy_deviation
-from icdh._utils.weighted import NONE, mean_of, sum_of, times
 
 MOST = 0.04  # nats an observation that one variable counts for: a few do not decide by little
 LEAST = 0.0205  # nats an observation, in the mean of all variables

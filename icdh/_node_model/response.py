@@ -16,9 +16,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs  # pyright: ignore[reportAttribut
 from icdh._node_model._outputs_kernels import add_fisher, backpropagate
 from icdh._node_model.law import Law
 from icdh._node_model.network import hidden_units_of
-from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.arrays import Floats, Integers, Mask, of_rows, sum_of, times
 from icdh._utils.jit import FIRST_DAMPING, LARGEST_DAMPING, ROWS, next_damping, small_steps
-from icdh._utils.weighted import of_rows, sum_of, times
 
 SomeNumbers = TypeVar("SomeNumbers", bound="Numbers")  # typing.Self of Python 3.11
 Minimiser: TypeAlias = Callable[[Floats, Floats, int, tuple[int, float, int], Floats], tuple[float, float, int, bool]]

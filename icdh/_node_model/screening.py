@@ -39,8 +39,7 @@ from scipy.special import gammaln
 from icdh._node_model._linear_kernels import LEAST_APART, fill_linear_gains, fill_negentropies
 from icdh._node_model.families import Families
 from icdh._node_model.gaussian import LEAST_ROWS
-from icdh._utils.arrays import Floats, Integers
-from icdh._utils.weighted import deviation_of, mean_of, sum_of, times
+from icdh._utils.arrays import Floats, Integers, deviation_of, mean_of, sum_of, times
 
 RIDGE = 1e-12  # added to the variances of causes, which are one: collinear causes share their effect
 PRIOR_OBSERVATIONS = 5.0  # that the prior of a table is worth

@@ -12,7 +12,7 @@ import numpy as np
 from icdh._table.categories import MOST_LABELS, Categories
 from icdh._table.ties import FEW_VALUES, TIES, is_heaped
 from icdh._utils.arrays import Floats, Integers
-from icdh._utils.negative_binomial import fit_counts
+from icdh._utils.density import fit_counts
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,9 @@ from icdh._table.kinds import DECLARABLE, KINDS, guessed, numbers_among
 from icdh._table.missing_codes import Declared, codes_message
 from icdh._table.ties import FEW_VALUES, PointMass, heap, point_mass
 from icdh._table.transforms import Rescaled
-from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike
+from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike, of_rows, sum_of, times
 from icdh._utils.checks import Choice
 from icdh._utils.labels import counted, plural, variable_index
-from icdh._utils.weighted import of_rows, sum_of, times
 from icdh.exceptions import DataWarning, option, warn
 
 SCALINGS = ("none", "center", "standardize")

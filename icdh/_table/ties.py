@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._utils.arrays import Floats, Integers, Mask
-from icdh._utils.cells import edges_of_cells
+from icdh._utils.arrays import Floats, Integers, Mask, edges_of_cells
 
 FEW_VALUES = 10
 MOST_DIGITS = 6  # decimals of a grid

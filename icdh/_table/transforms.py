@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from icdh._rows import ranks_of
-from icdh._utils.arrays import Floats
-from icdh._utils.weighted import deviation_of, mean_of
+from icdh._utils.arrays import Floats, deviation_of, mean_of
 
 TRANSFORMS = ("none", "log", "yeo-johnson")
 LEAST_LOG = 1e-3  # of the parameter: the logarithm of less is that of so much

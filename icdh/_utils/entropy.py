@@ -6,9 +6,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import digamma
 
-from icdh._utils.arrays import Floats, Integers
-from icdh._utils.cells import cells
-from icdh._utils.weighted import deviation_of
+from icdh._utils.arrays import Floats, Integers, cells, deviation_of
 
 GAUSSIAN_ENTROPY = 0.5 * math.log(2.0 * math.pi * math.e)
 

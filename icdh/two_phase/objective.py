@@ -23,11 +23,10 @@ import numpy as np
 
 from icdh._table.arguments import observations_of
 from icdh._table.frames import column_labels
-from icdh._utils.arrays import Floats, Integers, Mask, TableLike
+from icdh._utils.arrays import Floats, Integers, Mask, TableLike, of_rows, roots_of, sum_of, times
 from icdh._utils.checks import Choice, Flag, Number
 from icdh._utils.clock import Clock
 from icdh._utils.labels import default_names
-from icdh._utils.weighted import of_rows, roots_of, sum_of, times
 from icdh.acyclicity import Acyclicity, trace_exponential
 from icdh.exceptions import ArgumentValueError
 from icdh.knowledge import EdgeRules, Knowledge

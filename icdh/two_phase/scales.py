@@ -10,9 +10,8 @@ import dataclasses
 import numpy as np
 from scipy.linalg.lapack import dposv  # pyright: ignore[reportAttributeAccessIssue]
 
-from icdh._utils.arrays import Floats, Mask
+from icdh._utils.arrays import NONE, Floats, Mask, mean_of, of_rows, times
 from icdh._utils.jit import next_damping, small_steps
-from icdh._utils.weighted import NONE, mean_of, of_rows, times
 from icdh.network import Weights, activations
 from icdh.two_phase._kernels import scale_objective
 from icdh.two_phase.objective import Problem

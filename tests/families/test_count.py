@@ -132,7 +132,7 @@ def test_further_zeros_are_drawn_as_often_as_they_are(monkeypatch):
     assert np.mean(few == 0) == pytest.approx(1.0 / (1.0 + 1.5 * np.exp(2.0)) + np.exp(-4.0), abs=0.03)
 
     nothing = fit_counts(np.zeros(2), None)._replace(surprise=np.inf)
-    monkeypatch.setattr("icdh._utils.negative_binomial._zero_inflated", lambda *_: nothing)
+    monkeypatch.setattr("icdh._utils.density._zero_inflated", lambda *_: nothing)
     with pytest.warns(DataWarning, match="point mass"):
         plain = HNMSearch(knowledge=known, kinds={"x2": "count"}, **CLEAN).fit(table)
     assert fit.evidence_ > plain.evidence_ + 100

@@ -16,7 +16,7 @@ TESTS = {
     "_network_kernels.py": "test_likelihood test_phase_one test_phase_two",
     "network.py": "test_arguments test_likelihood test_phase_one test_phase_two test_strength test_time_limit",
     "likelihood.py": "test_likelihood test_arguments",
-    "_utils/density.py": "test_likelihood test_rows test_two_phase",
+    "_utils/density.py": "test_likelihood test_rows test_two_phase test_count",
     "_utils/entropy.py": "test_entropy",
     "diagnostics/": "test_check",
     "graphs.py": "test_graphs test_overview test_plotting",

@@ -41,9 +41,7 @@ STOREYS = CORE + SHELL
 # Inside a room, from the ground up: what stands left of < may not import what stands right of it.
 ROOMS = {
     "two_phase": "rounds _kernels < objective < solvers < dag scales < as_printed family < procedure",
-    "_utils": (
-        "arrays < weighted < atomic cells clock labels parallel result < checks density entropy negative_binomial jit"
-    ),
+    "_utils": "arrays < atomic clock density entropy labels parallel result < checks jit",
     "_table": "categories missing_codes ties transforms < frames kinds < table < arguments experiments < rows",
     "_node_model": (
         "noise_density < _kernels law < _outputs_kernels _linear_kernels < "

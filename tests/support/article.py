@@ -1,7 +1,7 @@
 """The private names of the article's procedure that tests use, so that a move inside the package edits one file."""
 
 from icdh._network_kernels import activation, bend_of, slope_of, weighed_slope_of
-from icdh._utils.weighted import NONE
+from icdh._utils.arrays import NONE
 from icdh.two_phase import as_printed, dag, family, procedure, scales
 from icdh.two_phase.as_printed import Unknowns
 from icdh.two_phase.dag import DagDescent, further_starts, minimise_on_dag, without_cycles

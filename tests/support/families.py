@@ -68,7 +68,7 @@ from icdh._node_model.screening import (
     lingam_order,
 )
 from icdh._node_model.screening import standardised as _standardised
-from icdh._utils.weighted import NONE
+from icdh._utils.arrays import NONE
 from icdh.uncertainty.losses import SplitNetwork, mean_and_spread_losses
 
 n_weights, intercepts = GaussianLaw().n_weights, GaussianLaw().intercepts
