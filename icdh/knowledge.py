@@ -5,7 +5,8 @@ Users also state tiers, roots and leaves. Files of knowledge are TOML or JSON.
 
 import json
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -376,18 +377,10 @@ def read_mapping(path: str | os.PathLike[str]) -> dict[str, object]:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError("not text in UTF-8") from error
-    readers: dict[str, Callable[[str], object]] = {".toml": _toml, ".json": json.loads}
-    if path.suffix.lower() not in readers:
+    if (suffix := path.suffix.lower()) not in (".toml", ".json"):
         raise ValueError("knowledge is read from .toml or .json")
-    content = readers[path.suffix.lower()](text)
+    toml = "tomllib" if sys.version_info >= (3, 11) else "tomli"
+    content = json.loads(text) if suffix == ".json" else import_extra(toml, "toml").loads(text)
     if not isinstance(content, dict):
         raise ValueError('it must hold an object, for instance {"roots": ["age"]}')
     return content
-
-
-def _toml(text: str) -> object:
-    try:
-        import tomllib
-    except ModuleNotFoundError:  # before Python 3.11
-        tomllib = import_extra("tomli", "toml")
-    return tomllib.loads(text)

@@ -192,13 +192,7 @@ def mean_hessian(
 
 @kernel(fastmath=REASSOCIATE)
 def _scale_block(
-    s: Floats,
-    residual: Floats,
-    weights: Floats,
-    theta: Floats,
-    block: tuple[int, int],
-    jacobian: Floats,
-    root: Floats,
+    s: Floats, residual: Floats, weights: Floats, theta: Floats, block: tuple[int, int], jacobian: Floats, root: Floats
 ) -> float:
     """Set one block of sqrt(2) / sigma dsigma/dtheta, and a further row (1 - r^2 / sigma^2) / sqrt(2); return its loss.
 
