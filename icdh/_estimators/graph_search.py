@@ -459,6 +459,6 @@ def _of_short_search(settings: SearchSettings, table: CanonicalTable, seed: int,
     graph = short_search(scores, table.rules, settings.max_parents)
     nats = float(columns.log_jacobian - sum(scores(list(enumerate(graph)))))
     for response, (_, unit) in zip(columns.responses, table.of_counts.tolist(), strict=True):
-        if response.density is not None:
-            nats += response.density.numbers.n_counted * (math.log(abs(unit)) - 0.5 * math.log(2.0 * math.pi))
+        if response.n_dense:
+            nats += response.n_dense * (math.log(abs(unit)) - 0.5 * math.log(2.0 * math.pi))
     return nats

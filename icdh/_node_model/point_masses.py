@@ -239,6 +239,11 @@ class PointMassResponse(FittedByScoring):
         return part
 
     @property
+    def n_dense(self) -> float:
+        """How many values are no point masses."""
+        return self.density.numbers.n_counted
+
+    @property
     def density(self) -> Density:
         """The values that are no point masses."""
         if self._density is None:

@@ -113,6 +113,11 @@ class Response(ABC):
         return sum_of(self.weights, len(self))
 
     @property
+    def n_dense(self) -> float:
+        """How many of them have a density, likewise: all, unless the law is discrete."""
+        return 0.0 if self.law.is_discrete else self.n_counted
+
+    @property
     @abstractmethod
     def law(self) -> Law:
         """Its distribution given the outputs."""

@@ -88,7 +88,8 @@ def of_cells(subject, outputs):
 def test_what_is_fitted_is_the_density_of_the_law(kind):
     subject, outputs = subject_of(kind)
     other = 0.5 * outputs - 0.3 * (outputs != 0.0)
-    constant = -0.5 * np.log(2.0 * np.pi) * subject.law.has_density(subject.observed).sum()  # of densities alone
+    assert subject.response.n_dense == subject.law.has_density(subject.observed).sum()
+    constant = -0.5 * np.log(2.0 * np.pi) * subject.response.n_dense  # of densities alone
     constants = [subject.terms(own)[0] + of_cells(subject, own).sum() for own in (outputs, other)]
     assert constants == pytest.approx([constant, constant], abs=1e-9)
 
