@@ -11,7 +11,7 @@ from icdh._utils.arrays import Floats, TableLike
 __all__ = ["acyclicity"]
 
 # A function of a finite weighted adjacency matrix, shape (N, N), zero for DAGs and else positive, with its gradient;
-# infinite or NaN where it is not defined. A fit begins where it is defined, and no step of it ends elsewhere.
+# infinite, NaN or negative where it is not defined. A fit begins where it is defined, and no step of it ends elsewhere.
 Acyclicity: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 
 # Above this trace h is continued linearly, so that rho h^2 stays finite.

@@ -33,6 +33,7 @@ from icdh.knowledge import EdgeRules, Knowledge
 from icdh.network import NOISE, SIGMOID, Activation, Weights, check_activation, features_of, node_inputs
 
 Smooth = Callable[[Floats], tuple[float, Floats]]
+LEAST_H = -1e-6  # of a DAG, by rounding
 H_OF_TWO_CYCLE = trace_exponential(np.array([[0.0, 0.5], [0.5, 0.0]]))[0]  # whatever the other variables
 Array = TypeVar("Array", Floats, Mask)
 
@@ -141,9 +142,13 @@ class Problem:
         return unit
 
     def h(self, A: Floats) -> tuple[float, Floats]:
-        """Return the acyclicity and its gradient in units of tr exp(A∘A) - N, as thresholds are."""
+        """Return the acyclicity and its gradient in units of tr exp(A∘A) - N, as thresholds are.
+
+        A value below zero, as a function may have outside of its domain, is NaN.
+        """
         value, gradient = self.acyclicity(A)
-        return value / self._unit_of_h, gradient / self._unit_of_h
+        h = value / self._unit_of_h
+        return h if h >= LEAST_H else np.nan, gradient / self._unit_of_h
 
     def check_start(self, A: Floats) -> None:
         """Raise ValueError unless the acyclicity is a number at the A that a minimisation begins at: it stays there."""

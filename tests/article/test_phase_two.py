@@ -478,9 +478,9 @@ def test_another_function_of_acyclicity_takes_every_place_of_the_first(monkeypat
 
 
 @pytest.mark.parametrize("phase", [procedure.fit_means, algorithm_3])
-@pytest.mark.parametrize("undefined", [np.inf, np.nan])
+@pytest.mark.parametrize("undefined", [np.inf, np.nan, -1.0])
 def test_an_acyclicity_without_a_value_at_the_first_weights_is_refused(phase, undefined):
-    """The multiplier method had no end where it was infinite, and ended at NaN where it was none."""
+    """The multiplier method had no end where it was infinite, gave up where it was NaN, and was done where negative."""
     X = hetero_chain(np.random.default_rng(0), 200)
 
     def bounded(A):
