@@ -7,7 +7,11 @@ other rows, the mean of the effect had all rows the value a is
 
 where weights are scaled to sum to the number of rows. Rows may have weights of their own. Of the rows with one value
 alone (the treated) the mean is over them, and weights are multiplied by the probability of that value. It is right if
-either fit is. No probability is clipped.
+either fit is.
+
+In weights a probability is at least 5 / (sqrt(n) log n), as in targeted learning (Gruber et al.). Without this one row
+of 500 had the weight 121, and an interval was ten times too wide. Rows without counterparts are told by the
+probabilities as they are: with bounds there, too, intervals of 95 % held 73 % of the truths where no rows overlap.
 
 Where the effect has two values, an arm's fit departs from that of all rows by a term for ten rows of its rarer value
 (Peduzzi et al.), and means stay in the range: a free fit to two events among 42 gave -0.22 where the risk of the others
@@ -29,6 +33,9 @@ Peduzzi, Concato, Kemper, Holford, Feinstein: "A simulation study of the number 
 regression analysis", Journal of Clinical Epidemiology 49, 1996.
 Agresti, Caffo: "Simple and effective confidence intervals for proportions and differences of proportions result from
 adding two successes and two failures", American Statistician 54, 2000.
+Gruber, Phillips, Lee, van der Laan: "Data-adaptive selection of the propensity score truncation level for
+inverse-probability-weighted and targeted maximum likelihood estimators of marginal point treatment effects", American
+Journal of Epidemiology 191, 2022.
 Manski: "Nonparametric bounds on treatment effects", American Economic Review 80, 1990.
 """
 
@@ -146,6 +153,7 @@ class Difference:
         """Return the mean effect of the rows that are kept."""
         y, (probabilities, means, chance), each = self.sample.effect, self._fits, self.sample.weights
         members, chance = each * (kept & self._target), kept * chance
+        probabilities = np.maximum(probabilities, least_probability(y.size))
         size = members.sum()
         weights = each * self._arms * chance / probabilities
         weights *= size / weights.sum(axis=1, keepdims=True)
@@ -213,6 +221,11 @@ class Difference:
             rest = np.where(self._arms[1], y, of_high) - np.where(self._arms[0], y, of_low)
             bounds.append(float(np.average(np.where(kept, end, rest), weights=self.sample.weights)))
         return bounds[0], bounds[1]
+
+
+def least_probability(n: int) -> float:
+    """Return the least probability of a cause that a weight of n rows is made of."""
+    return 5.0 / (math.sqrt(n) * math.log(n))
 
 
 def percent(share: float) -> str:

@@ -584,6 +584,18 @@ def test_intervals_cover_the_truth(draw, truth, least):
 # Rows without counterparts.
 
 
+def test_one_row_of_a_rare_cause_does_not_decide():
+    """By its probability it would count for 150 of 500 rows: the interval was [-0.92, 1.77]."""
+    rows = confounded(5, 500, share=1.5)
+    without, answer = (
+        icdh.effect(pd.DataFrame(of, columns=COLUMNS), "dose", "answer", adjust=["age"])
+        for of in (rows, np.vstack([rows, [3.3, 0.0, 11.0]]))
+    )
+    assert answer.target_share == 1.0
+    assert abs(answer.estimate - without.estimate) < 0.3
+    assert answer.lower < 1.0 < answer.upper < answer.lower + 1.0
+
+
 def test_rows_without_counterparts_are_left_out_and_said():
     rng = np.random.default_rng(0)
     w = rng.normal(size=3000)
