@@ -63,8 +63,8 @@ class Law(ABC):
     spread: ClassVar[int | None] = None
 
     def __init_subclass__(cls) -> None:
-        if hasattr(cls, "name") and (unsaid := [word for word in Law.__annotations__ if not hasattr(cls, word)]):
-            raise TypeError(f"the law of {cls.name} does not say its {', '.join(unsaid)}")
+        if hasattr(cls, "name") and (missing := [word for word in Law.__annotations__ if not hasattr(cls, word)]):
+            raise TypeError(f"the law of {cls.name} does not say its {', '.join(missing)}")
 
     @property
     @abstractmethod
