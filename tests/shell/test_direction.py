@@ -142,10 +142,18 @@ def test_rounded_and_short_data_and_outliers(pair):
 
 def test_unidentifiable_pairs_have_low_confidence():
     rng, confidences = np.random.default_rng(4), []
-    for k in range(20):
+    for _ in range(20):
         x, noise = rng.normal(size=(2, 300))
-        confidences.append(causal_direction(x, noise if k % 2 else x + noise).confidence)
+        confidences.append(causal_direction(x, x + noise).confidence)
     assert np.mean(np.array(confidences) > 3.0) <= 0.2
+
+
+def test_independent_variables_are_warned_of_and_in_doubt():
+    """The confidence was 9."""
+    rng = np.random.default_rng(0)
+    with pytest.warns(DataWarning, match="'dose' and 'answer' depend on one another"):
+        verdict = causal_direction(rng.exponential(size=300), rng.normal(size=300), names=("dose", "answer"))
+    assert verdict.confidence <= 1.0
 
 
 def test_abstains_below_the_confidence_asked_for(pair, verdict):
