@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers import all_families, all_graphs, equivalence_class, free, replayed
+from helpers import all_families, all_graphs, cases, equivalence_class, free, replayed
 from support.search import (
     FAR,
     FIRST_BATCH,
@@ -165,17 +165,6 @@ def test_search_finds_the_best_of_all_dags_of_four_nodes():
     assert found >= 54
 
 
-def test_random_scores_end_in_a_local_optimum():
-    rng = np.random.default_rng(0)
-    for _ in range(30):
-        scores = {family: rng.normal() for family in all_families(N)}
-        graph = greedy_search(Table(scores), free(N)).graph
-        assert graphs.is_dag(adjacency(graph))
-        for move in legal_moves(graph, free(N), 8):
-            gain = sum(scores[node, graph[node]] - scores[node, new] for node, new in changed_families(graph, *move))
-            assert gain <= 1e-6
-
-
 def test_search_honours_forbidden_edges_and_max_parents():
     forbidden = np.eye(N, dtype=bool)
     forbidden[0, 1:] = True
@@ -192,12 +181,32 @@ def test_the_score_falls_between_two_graphs_by_the_difference_of_their_totals():
         assert climber.fall(before, before) == 0.0
 
 
-def test_escape_leaves_an_optimum_that_no_single_move_leaves():
-    table, trap = Table(trapped(-2.0, -1.0, -10.0)), SearchResult(((2,), (2,), ()), [], False)
-    graph, moves, *_ = greedy_search(table, free(3))
-    assert graph == ((), (), (0, 1))
-    assert sum(move.gain for move in moves) == pytest.approx(10.0)
-    assert greedy_search(table, free(3), start=trap).graph == trap.graph
+PAIR = per_parent(5.0) | {(0, (1, 2)): -20.0, (0, (1,)): -5.0, (0, (2,)): -5.0}
+# Node 0 has to lose 2 and 3 so that it may explain 2; without 3 the graph there would be far behind.
+REGAINED = per_parent(0.1) | {(0, (2,)): -20.0, (0, (3,)): -50.0, (0, (2, 3)): -70.0, (1, (2,)): -20.0}
+REGAINED |= {(2, (0,)): -10.0, (2, (0, 1)): -60.0}
+
+
+@cases(
+    ("scores", "refined", "graph"),
+    (trapped(-2.0, -1.0, -10.0), {}, ((), (), (0, 1))),  # no single move leaves the optimum before
+    (trapped(-3.0, -1.0, -5.0), {}, ((2,), (2,), ())),
+    (trapped(-3.0, -1.0, -5.0), {(2, (0, 1)): -5.5}, ((2,), (2,), ())),
+    (trapped(-3.0, -1.0, -5.0), {(2, (0, 1)): -7.0}, ((), (), (0, 1))),  # an escape that comes close is refined
+    (REGAINED, {}, ((3,), (), (0, 1), ())),
+    (PAIR, {}, ((1, 2), (), (), ())),
+    (PAIR, {(0, (1,)): -30.0}, ((1,), (), (), ())),
+)
+def test_escapes_and_refined_scores_lead_to_the_better_graph(scores, refined, graph):
+    table, empty = Table(scores, refined), ((),) * len(graph)
+    found, moves, *_ = greedy_search(table, free(len(graph)))
+    assert found == graph
+    assert refined or sum(move.gain for move in moves) == pytest.approx(total(scores, empty) - total(scores, graph))
+
+
+def test_a_search_that_goes_on_tries_no_escapes():
+    trap = SearchResult(((2,), (2,), ()), [], False)
+    assert greedy_search(Table(trapped(-2.0, -1.0, -10.0)), free(3), start=trap).graph == trap.graph
 
 
 def test_a_move_asks_for_new_estimates_of_the_nodes_alone_that_it_changes():
@@ -208,12 +217,6 @@ def test_a_move_asks_for_new_estimates_of_the_nodes_alone_that_it_changes():
     changed = [2 if move.kind == "reverse" else 1 for move in moves]
     assert len(moves) > 2
     assert len(asked) == N + sum(changed)
-
-
-def test_refined_scores_count():
-    scores = per_parent(5.0) | {(0, (1, 2)): -20.0, (0, (1,)): -5.0, (0, (2,)): -5.0}
-    assert greedy_search(Table(scores), free(N)).graph[0] == (1, 2)
-    assert greedy_search(Table(scores, {(0, (1,)): -30.0}), free(N)).graph[0] == (1,)
 
 
 def test_another_start_helps_where_it_ends_better_and_its_moves_lead_there():
@@ -382,6 +385,10 @@ def test_moves_lead_to_the_graph_and_are_told_and_no_other_pays_whatever_detours
         found = greedy_search(table, climber.rules, callback=seen.append)
         assert replayed(found.moves, N) == found.graph
         assert [move for move in seen if move.kept] == found.moves
+        assert graphs.is_dag(adjacency(found.graph))
+        for move in legal_moves(found.graph, free(N), 8):
+            changed = changed_families(found.graph, *move)
+            assert sum(table.scores[node, found.graph[node]] - table.scores[node, new] for node, new in changed) <= 1e-6
         assert climber.climb(found.graph) == (found.graph, [])
         lost = [k for k, move in enumerate(found.moves) if move.kind == "detach"]
         detours += bool(lost)
@@ -410,21 +417,6 @@ def test_a_cause_whose_effects_are_joined_may_become_the_effect_of_all(refined):
     found = greedy_search(Table(scores | {(3, (0, 2)): -100.0}), EdgeRules(free(N).forbidden, required))
     assert 3 in found.graph[1]
     assert graphs.is_dag(adjacency(found.graph))
-
-
-@pytest.mark.parametrize(("refined", "escapes"), [(-7.0, True), (-5.5, False), (None, False)])
-def test_an_escape_that_comes_close_is_refined(refined, escapes):
-    """It leads to a graph of no better score unless a family of it is refined."""
-    table = Table(trapped(-3.0, -1.0, -5.0), {} if refined is None else {(2, (0, 1)): refined})
-    graph, *_ = greedy_search(table, free(3))
-    assert (graph == ((), (), (0, 1))) == escapes
-
-
-def test_an_escape_goes_on_once_the_detached_node_may_have_parents_again():
-    """Node 0 has to lose 2 and 3 so that it may explain 2; without 3 the graph there would be far behind."""
-    scores = per_parent(0.1) | {(0, (2,)): -20.0, (0, (3,)): -50.0, (0, (2, 3)): -70.0, (1, (2,)): -20.0}
-    scores |= {(2, (0,)): -10.0, (2, (0, 1)): -60.0}
-    assert greedy_search(Table(scores), free(N)).graph == ((3,), (), (0, 1), ())
 
 
 @pytest.mark.parametrize("room", [True, False])
@@ -499,17 +491,16 @@ def test_estimates_that_equal_a_scored_gain_end_the_choice():
     assert total(table.scores, greedy_search(table, free(N)).graph) == -6.0
 
 
-def test_a_score_that_is_no_number_hides_no_other():
-    scores = per_parent(0.0) | {(1, (0,)): np.nan, (2, (0,)): -5.0}
-    graph, moves = Climber(Table(scores), free(N), 1).climb_once(((),) * N)
-    assert graph == ((), (), (0,), ())
-    assert [move.gain for move in moves] == [5.0]
-
-
-def test_a_gain_that_the_total_does_not_show_is_none():
-    """Of nats of 1e20 in all a thousandth is lost, however exact the family's own score."""
-    scores = {family: 1e20 * (family[0] == 3) for family in all_families(N)} | {(1, (0,)): -1e-3}
-    assert Climber(Table(scores), free(N), 1).climb_once(((),) * N) == (((),) * N, [])
+@cases(
+    ("scores", "graph", "gains"),
+    (per_parent(0.0) | {(1, (0,)): np.nan, (2, (0,)): -5.0}, ((), (), (0,), ()), [5.0]),
+    # Of nats of 1e20 in all a thousandth is lost, however exact the family's own score.
+    ({own: 1e20 * (own[0] == 3) for own in all_families(N)} | {(1, (0,)): -1e-3}, ((),) * N, []),
+    ids=["no number hides no other", "the total does not show the gain"],
+)
+def test_one_climb_takes_what_surely_gains(scores, graph, gains):
+    found, moves = Climber(Table(scores), free(N), 1).climb_once(((),) * N)
+    assert (found, [move.gain for move in moves]) == (graph, gains)
 
 
 def test_in_doubt_no_edge_is_added_and_none_turned_but_one_is_taken_away():
