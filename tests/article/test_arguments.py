@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from helpers import random_weights
+from helpers import cases, random_weights
 from scipy.sparse import csr_matrix
 from support.article import FamilyFitter, fit_problem, fit_scales
 
@@ -176,16 +176,14 @@ def test_what_is_no_such_array_is_refused_by_the_name_of_the_argument(function, 
     assert not re.search("ufunc|inhomogeneous shape|broadcast|numba|object is not|NoneType", str(error.value))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("argument", "given", "problem"),
-    [
-        ("scale", 0.0 * SCALE, "must be positive"),
-        ("scale", -SCALE, "must be positive"),
-        ("rows", 2 * ROWS, "True and False, or 1 and 0; got 2.0"),
-        ("rows", 0.5 * ROWS, "True and False, or 1 and 0; got 0.5"),
-        ("rows", pd.DataFrame(ROWS, index=range(19, -1, -1)), "other row labels than X"),
-        ("scale", pd.DataFrame(SCALE, columns=["b", "a", "c"]), "other columns than X"),
-    ],
+    ("scale", 0.0 * SCALE, "must be positive"),
+    ("scale", -SCALE, "must be positive"),
+    ("rows", 2 * ROWS, "True and False, or 1 and 0; got 2.0"),
+    ("rows", 0.5 * ROWS, "True and False, or 1 and 0; got 0.5"),
+    ("rows", pd.DataFrame(ROWS, index=range(19, -1, -1)), "other row labels than X"),
+    ("scale", pd.DataFrame(SCALE, columns=["b", "a", "c"]), "other columns than X"),
 )
 def test_what_may_be_meant_otherwise_is_refused(argument, given, problem):
     with pytest.raises((TypeError, ValueError), match=f"{argument} .*{problem}"):
@@ -245,9 +243,7 @@ OF_WEIGHTS = {
 
 
 @pytest.mark.parametrize("function", OF_WEIGHTS)
-@pytest.mark.parametrize(
-    "given", [None, WEIGHTS.w1, THETA, tuple(vars(WEIGHTS).values()), NOT_FINITE, Weights], ids=str
-)
+@pytest.mark.parametrize("given", [None, WEIGHTS.w1, THETA, [*vars(WEIGHTS).values()], NOT_FINITE, Weights], ids=str)
 def test_what_are_no_weights_is_refused(function, given):
     with pytest.raises((TypeError, ValueError), match=r"^weights (must be|hold)"):
         OF_WEIGHTS[function](given)
@@ -317,18 +313,10 @@ def test_weights_differ_by_a_number_a_shape_or_a_part():
 
 
 def test_the_activation_stays_with_the_weights():
-    moved = (
-        ANOTHER.map(np.negative),
-        ANOTHER.from_vector(THETA),
-        nll_and_gradient(X, ANOTHER)[1],
-        drawn(activation=TANH),
-    )
-    others = (
-        copy.deepcopy(ANOTHER),
-        pickle.loads(pickle.dumps(ANOTHER)),
-        *algorithm_1(Problem.of(X, activation=TANH), ANOTHER, QUICK)[:1],
-    )
-    assert {weights.activation for weights in (*moved, *others)} == {TANH}
+    same = [ANOTHER.map(np.negative), ANOTHER.from_vector(THETA), nll_and_gradient(X, ANOTHER)[1]]
+    same += [copy.deepcopy(ANOTHER), pickle.loads(pickle.dumps(ANOTHER)), drawn(activation=TANH)]
+    same += algorithm_1(Problem.of(X, activation=TANH), ANOTHER, QUICK)[:1]
+    assert {weights.activation for weights in same} == {TANH}
     assert objective(weights=ANOTHER)[1].activation == TANH
     assert Activation("tanh", -1) == TANH != Activation("tanh", -0.5)
 

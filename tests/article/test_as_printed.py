@@ -187,9 +187,7 @@ def test_scales_of_activations_of_both_signs_begin_where_residuals_are_large(pha
     scale = np.where(counts, 0.3 + np.abs(cause), 5.0 * np.exp(-(cause**2)))
     X = np.column_stack([cause, scale * rng.normal(size=1200)])
     weights = random_weights(rng, 2, 10, True, TANH)
-    weights = dataclasses.replace(
-        weights, **{name: 0.0 * getattr(weights, name) for name in ("w2", "w3", "output_bias")}
-    )
+    weights = dataclasses.replace(weights, **{own: 0.0 * getattr(weights, own) for own in ("w2", "w3", "output_bias")})
     counted = {"rows": np.array([counts, counts])} if phase_one is algorithm_2 else {"weights": counts.astype(float)}
     fitted = phase_one(problem_of(X.T, bias=True, activation=TANH, **counted), weights)
     found, truth = (stats.norm.logpdf(X[counts, 1], 0.0, own[counts]) for own in (forward(X, fitted)[1][:, 1], scale))

@@ -125,13 +125,8 @@ def test_a_descent_ends_at_a_minimum_as_low_as_that_of_lbfgs(seed):
     s = 1.0 / (1.0 + np.exp(-rng.uniform(0.5, 2.0, size=(3, 1)) * rng.normal(size=400)))
     residual = (0.3 + s[0]) * rng.normal(size=400)
     start = np.array([0.5, 0.5, 0.5, -1.0])
-    expected = minimize(
-        lambda at: scale_objective(s, residual, NONE, at)[:2],
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        options={"ftol": 1e-14},
-    )
+    how = {"jac": True, "method": "L-BFGS-B", "options": {"ftol": 1e-14}}
+    expected = minimize(lambda at: scale_objective(s, residual, NONE, at)[:2], start, **how)
     theta, reached = descend(s, residual, NONE, start, -15.0, 1e-12)
     assert reached == scale_objective(s, residual, NONE, theta)[0]
     assert reached < expected.fun + 1e-4

@@ -9,7 +9,6 @@ import pytest
 from helpers import fit_two_phase as fit_features
 from helpers import hetero_chain, problem_of, random_weights
 from support.article import FAST, FAST_ALONE, FAST_AND_WIDE, MeanStep, procedure, schedule_for
-from support.utils import _bundled_openblas, single_blas_thread
 
 from icdh import ICDH, ConvergenceWarning, DataWarning
 from icdh.likelihood import nll
@@ -197,14 +196,6 @@ def test_an_interrupt_returns_the_best_round_so_far_and_is_no_convergence(table,
     result = fit_two_phase(table, noise=noise, random_state=1, callback=interrupting(at))
     assert (result.interrupted, result.converged, len(result.history)) == (True, False, at)
     assert result.best.nll == pytest.approx(nll(table, result.weights), rel=1e-12)
-
-
-def test_blas_threads_are_limited_inside_and_restored_after():
-    controls = _bundled_openblas()
-    before = [get() for get, _ in controls]
-    with single_blas_thread(), single_blas_thread():
-        assert all(get() == 1 for get, _ in controls)
-    assert [get() for get, _ in controls] == before
 
 
 def test_h_tol_is_nothing_to_the_fast_schedule_whose_h_is_zero(table):

@@ -53,9 +53,7 @@ def test_families_and_strengths_are_those_of_repeated_observations():
     fits = [FamilyFitter(own, 10.0).refit(network, [(2, (0, 1)), (1, ())]) for own in (weighted, slow)]
     np.testing.assert_allclose(fits[0].w1, fits[1].w1, rtol=1e-5, atol=1e-7)
     conditionals = [NetworkConditional.of(network, n) for n in range(3)]
-    strengths = [
-        strength_of_inputs(conditionals, own.values, np.zeros(3), None, own.weights) for own in (weighted, slow)
-    ]
+    strengths = [strength_of_inputs(conditionals, of.values, np.zeros(3), None, of.weights) for of in (weighted, slow)]
     np.testing.assert_allclose(strengths[0], strengths[1], rtol=1e-9, atol=1e-9)
 
 
