@@ -47,9 +47,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "OPE
 ENVIRONMENT["PYTHONPATH"] = str(ROOT)
 
 
-of_both_activations = pytest.mark.parametrize(
-    "activation", ACTIVATIONS.values(), ids=lambda activation: activation.name
-)
+of_both_activations = pytest.mark.parametrize("activation", ACTIVATIONS.values(), ids=lambda own: own.name)
 
 
 def cases(header, *rows, **options):
@@ -77,9 +75,7 @@ def assert_prints(text, printed):
     found = "".join(printed(*shlex.split(line)[2:]) for line in lines if line.startswith("$ ")).splitlines()
     words, other = ([re.sub(r" +", " ", re.sub(number, "#", line)) for line in own] for own in (found, shown))
     assert words == other
-    np.testing.assert_allclose(
-        *([float(n) for n in re.findall(number, "\n".join(own))] for own in (found, shown)), atol=1
-    )
+    np.testing.assert_allclose(*([*map(float, re.findall(number, "\n".join(own)))] for own in (found, shown)), atol=1)
 
 
 class Unhurried:
@@ -215,6 +211,18 @@ def random_dag(rng, n, density):
     """A binary DAG whose possible edges appear with the given probability, in a random order of the variables."""
     order = rng.permutation(n)
     return np.triu(rng.random((n, n)) < density, k=1).astype(np.int8)[np.ix_(order, order)]
+
+
+def weighted_pairs(count, seed=0):
+    """Random pairs of weights, with ties and zeros, and a DAG that has edges."""
+    rng = np.random.default_rng(seed)
+    for number in range(count):
+        n = 2 + number % 11
+        truth = random_dag(rng, n, rng.uniform(0.2, 1))
+        truth[0, 1] = truth[0, 1] or not truth.any()
+        weights = np.round(rng.normal(size=(n, n)) + truth, int(rng.integers(1, 4))) * (rng.random((n, n)) < 0.7)
+        np.fill_diagonal(weights, 0)
+        yield weights, truth
 
 
 def families_of(causes, responses=None, widths=None, edge_penalty=2.0, prior_precision=3.0, random_state=0, rows=None):

@@ -73,9 +73,7 @@ def test_what_the_labels_are_called_hardly_matters_and_noise_is_worth_nothing():
     assert evidence_gain(x, renamed) == pytest.approx(evidence_gain(x, named), abs=0.5)
     assert evidence_gain(x, named) > 30
     assert evidence_gain(x, CategoricalResponse(rng.integers(0, 3, size=600), 3, None)) < 2
-    assert np.isfinite(
-        fit_node(x[:0], CategoricalResponse(y, 6, None)).evidence
-    )  # of labels that these rows do not hold
+    assert np.isfinite(fit_node(x[:0], CategoricalResponse(y, 6, None)).evidence)  # of labels that no row holds
 
 
 def test_two_labels_are_worth_what_two_levels_are():

@@ -212,9 +212,7 @@ def test_values_rounded_to_heaps_seem_no_other_noise(seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(10.0, 2.0, size=1000)
     heaped = np.where(rng.random(1000) < 0.4, np.round(x), np.round(x, 2))
-    fine, rounded = (
-        columns_of([(y - y.mean()) / y.std()], ["gridded"]).responses[0].samples for y in (np.round(x, 2), heaped)
-    )
+    fine, rounded = (columns_of(standardised(y), ["gridded"]).responses[0].samples for y in (np.round(x, 2), heaped))
     of_fine, of_rounded = (noise_gain(samples, "free", None)[0] for samples in (fine, rounded))
     assert abs(of_rounded - of_fine) < 15.0  # 220 to 290 more, if every value has its own cell
 

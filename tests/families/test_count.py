@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import cases
 from scipy.special import betainc
 from scipy.stats import nbinom, poisson
 from support.families import CountLaw, CountResponse, fill_dispersion_information
@@ -83,9 +84,7 @@ def test_a_fitted_model_of_counts_passes_its_check_and_is_saved(fit, tmp_path):
 
 def test_the_sign_and_the_unit_of_a_column_do_not_matter():
     """A search may turn columns: the counts stay counts."""
-    model, other = (
-        HNMSearch(**CLEAN).fit(table) for table in (visits()[:, :3], visits()[:, [2, 1, 0]] * [1.0, -5.0, 9.0])
-    )
+    model, other = (HNMSearch(**CLEAN).fit(X) for X in (visits()[:, :3], visits()[:, [2, 1, 0]] * [1.0, -5.0, 9.0]))
     back = other.adjacency_matrix_[::-1, ::-1]
     np.testing.assert_allclose(back, model.adjacency_matrix_, rtol=1e-6)
     assert other.nll_ == pytest.approx(model.nll_, abs=1e-6)
@@ -148,20 +147,18 @@ def test_counts_without_further_zeros_get_none():
         assert not CountResponse(counts, None).law.log_odds.size
 
 
-@pytest.mark.parametrize(
+@cases(
     ("column", "kind"),
-    [
-        (lambda rng: rng.poisson(6.0, 500), "count"),
-        (lambda rng: rng.negative_binomial(1, 0.2, 500), "count"),
-        (lambda rng: rng.poisson(6.0, 500) - 1, "gridded"),
-        (lambda rng: rng.poisson(6.0, 500) + 0.5, "gridded"),
-        (lambda rng: rng.poisson(0.7, 500), "ordinal"),
-        (lambda rng: rng.integers(0, 90, 500), "gridded"),
-        (lambda rng: np.where(rng.random(500) < 0.7, 0, rng.poisson(20.0, 500)), "count"),
-        (lambda rng: np.where(rng.random(500) < 0.7, 0, 40 + rng.poisson(9.0, 500)), "gridded"),
-        (lambda rng: np.append(0, np.round(40 + 12 * rng.normal(size=500)).clip(1)), "gridded"),
-        (lambda rng: np.append(0, np.round(np.exp(8 + rng.normal(size=500)))), "gridded"),
-    ],
+    (lambda rng: rng.poisson(6.0, 500), "count"),
+    (lambda rng: rng.negative_binomial(1, 0.2, 500), "count"),
+    (lambda rng: rng.poisson(6.0, 500) - 1, "gridded"),
+    (lambda rng: rng.poisson(6.0, 500) + 0.5, "gridded"),
+    (lambda rng: rng.poisson(0.7, 500), "ordinal"),
+    (lambda rng: rng.integers(0, 90, 500), "gridded"),
+    (lambda rng: np.where(rng.random(500) < 0.7, 0, rng.poisson(20.0, 500)), "count"),
+    (lambda rng: np.where(rng.random(500) < 0.7, 0, 40 + rng.poisson(9.0, 500)), "gridded"),
+    (lambda rng: np.append(0, np.round(40 + 12 * rng.normal(size=500)).clip(1)), "gridded"),
+    (lambda rng: np.append(0, np.round(np.exp(8 + rng.normal(size=500)))), "gridded"),
 )
 def test_counts_are_told_from_other_whole_numbers(column, kind):
     assert guessed(np.asarray(column(np.random.default_rng(0)), dtype=float), None) == kind

@@ -4,17 +4,7 @@ import numpy as np
 import pytest
 from helpers import node_system
 from naive import node_objective
-from support.families import (
-    NONE,
-    _descent_kernels,
-    cold_start,
-    forward,
-    intercepts,
-    minimise,
-    node_fit,
-    quasi_newton_steps,
-    scoring_steps,
-)
+from support.families import NONE, _descent_kernels, cold_start, forward, intercepts, minimise, node_fit
 
 UNITS = 4
 
@@ -107,15 +97,9 @@ def test_the_matrix_of_every_third_observation_counts_for_all(n):
     x, y, spread, theta, penalty = problem(n)
     theta = theta + 0.3 * np.random.default_rng(1).normal(size=theta.size)
     some = tuple(np.ascontiguousarray(part[..., ::3]) for part in (x, y, spread))
-    found, gradient, fisher = steps_of(
-        scoring_steps,
-        theta,
-        (x, y, spread, NONE),
-        (3, (*some, NONE)),
-        theta,
-        (penalty, UNITS, theta.size),
-        (0, 0.1, 2, 1.0),
-    )
+    tables, until = ((x, y, spread, NONE), (3, (*some, NONE))), (0, 0.1, 2, 1.0)
+    network = penalty, UNITS, theta.size
+    found, gradient, fisher = steps_of(_descent_kernels.scoring_steps, theta, *tables, theta, network, until)
     value, exact, _ = system(x, y, spread, theta, penalty)
     _, _, of_some = system(*some, theta, 0.0 * penalty)
     assert found[0] == pytest.approx(value, rel=1e-12)
@@ -129,7 +113,7 @@ def quasi_newton(x, y, spread, theta, penalty, most=30, tol=1e-6, patience=2, da
     _, gradient, exact = system(x, y, spread, theta, penalty)
     options = theta, (penalty, UNITS, theta.size), (most, tol, patience)
     there = {"damping": damping, "gradient": gradient, "fisher": exact if fisher is None else fisher}
-    return steps_of(quasi_newton_steps, theta, (x, y, spread, NONE), *options, **there)[:2]
+    return steps_of(_descent_kernels.quasi_newton_steps, theta, (x, y, spread, NONE), *options, **there)[:2]
 
 
 def test_quasi_newton_steps_lower_the_objective_and_keep_the_gradient():
@@ -184,11 +168,11 @@ def test_steps_that_are_too_long_are_shortened_and_where_none_helps_the_weights_
 
 
 def test_where_the_first_quasi_newton_step_fails_the_damping_grows_until_one_does_not(monkeypatch):
-    value, dampings = fitted(*problem(600))[1], []
+    value, dampings, honest = fitted(*problem(600))[1], [], _descent_kernels.quasi_newton_steps
 
     def fails_twice(*arguments):
         dampings.append(arguments[4])
-        return (-1, False) if len(dampings) < 3 else quasi_newton_steps(*arguments)
+        return (-1, False) if len(dampings) < 3 else honest(*arguments)
 
     monkeypatch.setattr(_descent_kernels, "quasi_newton_steps", fails_twice)
     _, other, _, _, converged = fitted(*problem(600), node_fit=node_fit.py_func)
@@ -215,7 +199,7 @@ def scoring(x, y, spread, theta, penalty, most, tol, patience, slow, damping):
     """Take steps of scoring from theta with the matrix of all observations."""
     table = x, y, spread, NONE
     options = theta, (penalty, UNITS, theta.size), (most, tol, patience, slow)
-    return steps_of(scoring_steps, theta, table, (1, table), *options, damping=damping)[0]
+    return steps_of(_descent_kernels.scoring_steps, theta, table, (1, table), *options, damping=damping)[0]
 
 
 @pytest.mark.parametrize("patience", [1, 2, 3])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import cases
 from scipy.stats import kstest, norm, t
 from support.families import Free, Student, noise_gain, student_gain
 from support.utils import GAUSSIAN_ENTROPY, cells, drawn_from_cells, entropy, negentropy, spread_ties, vasicek_entropy
@@ -13,7 +14,7 @@ from support.utils import GAUSSIAN_ENTROPY, cells, drawn_from_cells, entropy, ne
 )
 def test_entropy_of_known_densities(distribution, exact):
     sample = getattr(np.random.default_rng(0), distribution)(size=100_000)
-    assert entropy(sample) == pytest.approx(exact, abs=0.03)
+    assert [entropy(sample), vasicek_entropy(sample, 300)] == pytest.approx([exact] * 2, abs=0.03)
 
 
 def test_entropy_moves_with_scale_and_not_with_shift_or_sign_and_leaves_its_input():
@@ -28,12 +29,6 @@ def test_negentropy_is_zero_on_average_for_gaussian_samples(n):
     rng = np.random.default_rng(2)
     values = [negentropy(rng.normal(size=n), None) for _ in range(300)]
     assert abs(np.mean(values)) < 4 * np.std(values) / np.sqrt(300) + 0.005
-
-
-def test_negentropy_is_positive_for_other_samples():
-    rng = np.random.default_rng(3)
-    assert negentropy(rng.uniform(size=1000), None) > 0.05
-    assert negentropy(rng.laplace(size=1000), None) > 0.03
 
 
 def test_entropies_are_finite_whatever_the_ties():
@@ -65,9 +60,7 @@ def test_a_grid_does_not_change_the_entropy_of_what_was_recorded_on_it():
     assert abs(np.mean(errors)) < 0.03
 
 
-@pytest.mark.parametrize(
-    ("estimate", "n", "draws", "bias"), [(entropy, 400, 200, 0.01), (vasicek_entropy, 50, 2000, 0)]
-)
+@cases(("estimate", "n", "draws", "bias"), (entropy, 400, 200, 0.01), (vasicek_entropy, 24, 2000, 0))
 @pytest.mark.parametrize("width", [1, 3, 12])
 def test_spacings_of_any_width_give_the_entropy_of_uniform_samples(estimate, n, draws, bias, width):
     """The correction of one estimate is exact, that of the other up to 1 / (2 n)."""
@@ -90,14 +83,12 @@ def test_students_t_gains_what_its_best_likelihood_does():
     assert student_gain(np.zeros(10), None) == 0.0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("distribution", "parameters", "chosen"),
-    [
-        ("normal", (), "gaussian"),
-        ("standard_t", (3,), "student"),
-        ("uniform", (-1, 1), "free"),
-        ("exponential", (), "free"),
-    ],
+    ("normal", (), "gaussian"),
+    ("standard_t", (3,), "student"),
+    ("uniform", (-1, 1), "free"),
+    ("exponential", (), "free"),
 )
 def test_the_evidence_chooses_the_distribution_that_drew_the_noise(distribution, parameters, chosen):
     draws = getattr(np.random.default_rng(1), distribution)(*parameters, size=(30, 600))

@@ -38,9 +38,7 @@ GRAPH = [(0, (1,)), (1, ()), (2, (3,)), (3, ())]
 
 
 def evidence(values, **options):
-    return family_evidence(
-        values, **{"hidden_units": 2, "edge_penalty": 1.0, "n_restarts": 2, "most_units": 8} | options
-    )
+    return family_evidence(values, **{"hidden_units": 2, "edge_penalty": 1, "n_restarts": 2, "most_units": 8} | options)
 
 
 def noise_of(scores, family):

@@ -123,9 +123,8 @@ def test_gains_of_numbers_after_a_label_are_theirs_and_a_label_has_none():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(2, N))
     values = standardised(*x, x[0] - 0.5 * x[1] + rng.normal(size=N))
-    of_label = columns_of(
-        [rng.integers(3, size=N), *values], ["categorical", *["continuous"] * 3], n_categories=[3, 0, 0, 0]
-    )
+    kinds = ["categorical", *["continuous"] * 3]
+    of_label = columns_of([rng.integers(3, size=N), *values], kinds, n_categories=[3, 0, 0, 0])
     gains = LinearGains(scores_of_columns(of_label).families)
     alone = LinearGains(family_evidence(values).families)
     for parents in ((), (0,), (0, 1)):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import cases
 from support.utils import jit as _jit
 
 
@@ -79,9 +80,7 @@ def test_damping_falls_with_trust_and_grows_ever_faster_without():
     assert _jit.next_damping(1e-12, 2.0, 1.0)[0] > 0.0
 
 
-@pytest.mark.parametrize(
-    ("fall", "predicted", "count"), [(0.5, 9.0, 3), (5.0, 0.1, 0), (-1.0, 0.1, 3), (-1.0, 9.0, 2), (0.0, 9.0, 2)]
-)
+@cases(("fall", "predicted", "count"), (0.5, 9.0, 3), (5.0, 0.1, 0), (-1.0, 0.1, 3), (-1.0, 9.0, 2), (0.0, 9.0, 2))
 def test_small_steps_in_a_row_are_counted(fall, predicted, count):
     """Of a failed step the prediction counts; a large prediction that failed leaves the count as it is."""
     assert _jit.small_steps(2, fall, predicted, 1.0) == count

@@ -87,10 +87,8 @@ def test_without_its_only_cause_a_half_is_a_constant():
     fit = models.fit((1, (0,)), 5)
     layers = [SplitNetwork(models.families.responses[1], 1, 5).layers(np.array([0]), half) for half in (False, True)]
     nothing = layers[0]._replace(of_weights=np.maximum(*(part.of_weights for part in layers)))
-    start = SplitNetwork(models.families.responses[1], 1, 5).like(fit)
-    start = start._replace(
-        theta=np.where(nothing.held, 0.0, start.theta), layers=nothing, precision_updates=9, tol=1e-6
-    )
+    start = SplitNetwork(models.families.responses[1], 1, 5).like(fit)._replace(precision_updates=9, tol=1e-6)
+    start = start._replace(theta=np.where(nothing.held, 0.0, start.theta), layers=nothing)
     constant = models.fit((1, ()), 5)
     assert models.fit((1, (0,)), 10, start).evidence == pytest.approx(constant.evidence, abs=1e-3)
 
@@ -139,9 +137,8 @@ def test_edges_say_it_wherever_they_are_listed(fit, tmp_path):
     np.testing.assert_array_equal(icdh.load(tmp_path / "m.icdh").edge_evidence.spread_loss, spread)
     checked = icdh.check(fit, columns().T)
     assert "acts on" in checked.summary()
-    assert {edge["cause"]: edge["spread_loss"] for edge in checked.to_dict()["edges"]} == {
-        f"x{cause}": spread[cause, 3] for cause in range(3)
-    }
+    found = {edge["cause"]: edge["spread_loss"] for edge in checked.to_dict()["edges"]}
+    assert found == {f"x{cause}": spread[cause, 3] for cause in range(3)}
     assert not any(record.acts_on for record in edge_records(fit.model_))  # nobody computed it
 
 

@@ -25,16 +25,6 @@ from icdh import HNMSearch
 UNITS = 3
 
 
-def problem(levels, p=2, n=300, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(p, n))
-    y = np.append(np.arange(levels), rng.integers(0, levels, size=n - levels))
-    response = OrdinalResponse(y.astype(float), None)
-    theta = 0.7 * rng.normal(size=n_weights(p, UNITS))
-    theta[response.objective(x, UNITS).free :] = 0.0
-    return x, response, theta, rng.uniform(0.1, 2.0, size=theta.size)
-
-
 def test_the_share_between_two_thresholds_is_exact_however_near_they_are():
     gaps = np.geomspace(1e-12, 10.0, 50)
     between, by_gap = np.empty((2, 50))
@@ -46,7 +36,11 @@ def test_the_share_between_two_thresholds_is_exact_however_near_they_are():
 @pytest.mark.slow
 @pytest.mark.parametrize("levels", [2, 3, 6])
 def test_objective_gradient_and_fisher_matrix_agree_with_their_definitions(levels):
-    x, response, theta, penalty = problem(levels)
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 300)), np.append(np.arange(levels), rng.integers(0, levels, size=300 - levels))
+    response, theta = OrdinalResponse(y.astype(float), None), 0.7 * rng.normal(size=n_weights(2, UNITS))
+    theta[response.objective(x, UNITS).free :] = 0.0
+    penalty = rng.uniform(0.1, 2.0, size=theta.size)
     probabilities = partial(naive.level_probabilities, units=UNITS, cuts=response.law.cuts)
     assert_agrees_with_shares(response, probabilities, x, theta, penalty, UNITS)
 
@@ -188,14 +182,6 @@ def test_what_another_grade_would_have_been_is_not_determined(graded):
         model.counterfactual(X[:3], do={0: 0.0})
     kept = model.counterfactual(X[:3], do={1: 4.5})
     assert_array_equal(kept[:, :2], np.column_stack([X[:3, 0], [4.5] * 3]))
-
-
-def test_gaps_in_grades_are_filled_with_grades():
-    X = grades(1)
-    X[::9, 1] = np.nan
-    model = HNMSearch(missing="impute", n_imputations=2, **QUICK).fit(X)
-    assert set(model.sample(2000, 0)[:, 1]) == set(GRADES)
-    assert model.adjacency_matrix_[0, 1] > 0
 
 
 @pytest.mark.parametrize("transform", ["none", "log"])

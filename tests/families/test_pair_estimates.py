@@ -3,16 +3,7 @@
 import numpy as np
 import pytest
 from helpers import family_evidence, free, replayed, scores_of_columns, standardised
-from support.families import (
-    FAILED,
-    FUNCTIONS,
-    LEAST_PROMISE,
-    Start,
-    columns_of,
-    misfit,
-    misfit_of_residual,
-    score,
-)
+from support.families import FAILED, FUNCTIONS, LEAST_PROMISE, Start, columns_of, misfit, misfit_of_residual, score
 from support.search import FamilyScores, greedy_search, parents_matrix
 
 from icdh import HNMSearch
@@ -84,23 +75,16 @@ def test_the_price_of_both_edges_is_paid():
     assert (2, (0, 1)) in promised(family_evidence(together(), edge_penalty=prices), both)
 
 
-def labels_and_grades(seed=0):
+def test_labels_and_grades_act_together_too():
     """Labels whose sum decides, grades whose product does, and an effect of two values."""
-    rng = np.random.default_rng(seed)
-    labels, grades, noise = (
-        rng.integers(3, size=(2, SIZE)),
-        rng.integers(-2, 3, size=(2, SIZE)),
-        rng.normal(size=(2, SIZE)),
-    )
+    rng = np.random.default_rng(0)
+    labels, grades = (rng.integers(low, 3, size=(2, SIZE)) for low in (0, -2))
+    noise = rng.normal(size=(2, SIZE))
     of_labels, of_grades = 2.0 * (labels.sum(axis=0) % 3 == 0) + noise[0], 0.7 * np.prod(grades, axis=0) + noise[1]
     signs = (grades[0] * grades[1] > 0) ^ (rng.random(SIZE) < 0.1)
-    return np.vstack([labels, grades, of_labels, of_grades, signs]).astype(float)
-
-
-def test_labels_and_grades_act_together_too():
     kinds = [*["categorical"] * 2, *["ordinal"] * 2, *["continuous"] * 2, "binary"]
-    values = labels_and_grades()
-    scores = scores_of_columns(columns_of(np.vstack([values[:4], standardised(*values[4:6]), values[6:]]), kinds))
+    values = np.vstack([labels, grades, standardised(of_labels, of_grades), signs]).astype(float)
+    scores = scores_of_columns(columns_of(values, kinds))
     pairs = promised(scores, [(node, ()) for node in range(7)])
     assert {(4, (0, 1)), (5, (2, 3)), (6, (2, 3))} <= set(pairs)
 

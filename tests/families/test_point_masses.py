@@ -160,12 +160,8 @@ def test_means_count_the_zeros_and_the_score_their_probability(floored):
     X, model = floored
     near = np.abs(X[:, 0]) < 0.2
     assert model.predict(X)[near, 1].mean() == pytest.approx(X[near, 1].mean(), abs=0.1)
-    assert model.score(10.0 * X / 10.0) == pytest.approx(-model.nll_ - scaled_densities(X, model), abs=1e-6)
-
-
-def scaled_densities(X, model):
-    """What units cost the log-density: of the values that have a probability, nothing."""
-    return float(np.log(model.scale_) @ np.array([1.0, np.mean(X[:, 1] != 0.0), 1.0]))
+    of_units = np.log(model.scale_) @ np.array([1.0, np.mean(X[:, 1] != 0.0), 1.0])  # none of a value at the mass
+    assert model.score(10.0 * X / 10.0) == pytest.approx(-model.nll_ - of_units, abs=1e-6)
 
 
 def test_a_zero_does_not_determine_its_noise_and_other_values_do(floored):

@@ -108,9 +108,7 @@ def test_the_fisher_matrix_is_the_mean_of_squared_scores(kind):
     subject, outputs = subject_of(kind)
     at = np.repeat(outputs[:, :1], n, axis=1)
     observed = draws(subject, at, (np.arange(n) + 0.5) / n)
-    scores = np.array(
-        [derivative(lambda own: subject.law.log_density(observed, own), at, k) for k in range(subject.free)]
-    )
+    scores = np.array([derivative(lambda t: subject.law.log_density(observed, t), at, k) for k in range(subject.free)])
     own = subject.observed.tolist()
     rows = [
         int(np.isin(subject.observed, subject.support).argmin()),

@@ -30,9 +30,7 @@ def test_the_likelihood_of_masked_rows_is_that_of_the_others_times_their_share(r
         alone = (own[n : n + 1, rows[n]] for own in (values, mean, scale))
         expected += rows[n].mean() * gaussian_nll(*alone, None, None)
     assert gaussian_nll(values, mean, scale, rows, None) == pytest.approx(expected, rel=1e-12)
-    assert gaussian_nll(values, mean, scale, np.ones(rows.shape, dtype=bool), None) == gaussian_nll(
-        values, mean, scale, None, None
-    )
+    assert gaussian_nll(values, mean, scale, np.ones_like(rows), None) == gaussian_nll(values, mean, scale, None, None)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -73,18 +71,10 @@ def test_a_variable_without_any_row_keeps_its_scale(rng):
     assert fitted.w3_bias[1] == weights.w3_bias[1]
 
 
-def leaf_with_noise_where_masked(rng):
-    """A masked table, one whose last variable holds other numbers where it is masked, and what it may not cause."""
-    values, rows = masked_table(rng)
-    other = values.copy()
-    other[2] = np.where(rows[2], values[2], 1e3 * rng.normal(size=values.shape[1]))
-    forbidden = np.eye(N, dtype=bool)
-    forbidden[2] = True
-    return values, other, rows, forbidden
-
-
 def test_masked_cells_of_an_effect_change_no_bit_of_a_whole_fit(rng):
-    values, other, rows, forbidden = leaf_with_noise_where_masked(rng)
+    (values, rows), forbidden = masked_table(rng), np.eye(N, dtype=bool)
+    other, forbidden[2] = values.copy(), True
+    other[2] = np.where(rows[2], values[2], 1e3 * rng.normal(size=values.shape[1]))
     initial = initial_weights(values.T, 4, False, rng)
     here, there, unmasked = (
         fit_two_phase(table, forbidden_edges=forbidden, initial=initial, max_rounds=3, rows=mask)

@@ -17,14 +17,11 @@ from support.families import (
     columns_of,
     fit_linear,
     fit_node,
-    fit_noise,
     gain_estimates,
     lingam_order,
     mean_and_spread_losses,
     misfit,
-    noise_gain,
     pair_gains,
-    student_gain,
 )
 from support.responses import SUBJECTS
 from support.utils import negentropy
@@ -85,13 +82,11 @@ def test_estimates_of_gains_are_those_of_repeated_rows(both):
     rng = np.random.default_rng(5)
     x, candidates = rng.normal(size=(1, N)), rng.normal(size=(3, N))
     theta = fit_node(x, both[0], hidden_units=UNITS).theta
-    found = [
-        gain_estimates(
-            repeats(candidates), repeats(x), *response.standardised_scores(repeats(x), theta, UNITS), weights
-        )
-        for response, repeats, weights in ((both[0], np.asarray, WEIGHTS), (both[1], repeated, None))
-    ]
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-9)
+    found = []
+    for response, repeats, weights in ((both[0], np.asarray, WEIGHTS), (both[1], repeated, None)):
+        scores = response.standardised_scores(repeats(x), theta, UNITS)
+        found.append(gain_estimates(repeats(candidates), repeats(x), *scores, weights))
+    np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-9)
 
 
 KINDS = ["continuous", "continuous", "continuous", "ordinal", "categorical", "count", "continuous", "binary"]
@@ -139,9 +134,7 @@ def test_families_have_the_scores_and_estimates_of_repeated_rows(transform, of_s
     for family in enumerate(GRAPH):
         start = Start(tol=1e-9, precision_updates=0) if transform == "none" else Start()
         fits = [models.fit(family, UNITS, start) for models in (weighted, rows)]
-        close = (
-            {"rel": 1e-9} if transform == "none" else {"rel": 1e-4, "abs": 1e-3}
-        )  # parameters end within a tolerance
+        close = {"rel": 1e-9} if transform == "none" else {"rel": 1e-4, "abs": 1e-3}  # parameters have a tolerance
         assert fits[0].evidence == pytest.approx(fits[1].evidence, **close)
         if transform != "none":
             continue
@@ -236,22 +229,6 @@ def test_mean_and_spread_are_told_apart_as_among_repeated_rows():
         scores([family])
         losses.append(mean_and_spread_losses(scores, family))
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-6, atol=1e-6)
-
-
-def test_noise_of_weighted_residuals():
-    """Student's t is that of repeated rows. The entropy is not, whose spacings take equal values for a grid."""
-    rng = np.random.default_rng(9)
-    residuals = rng.standard_t(3, size=N)
-    assert student_gain(residuals, WEIGHTS) == pytest.approx(student_gain(repeated(residuals), None), rel=1e-10)
-    noise, slow = fit_noise(residuals, "student", WEIGHTS), fit_noise(repeated(residuals), "student", None)
-    assert (noise.degrees, noise.scale) == pytest.approx((slow.degrees, slow.scale), rel=1e-10)
-    noise, slow = fit_noise(residuals, "free", WEIGHTS), fit_noise(repeated(residuals), "free", None)
-    np.testing.assert_allclose(noise.shares, slow.shares, rtol=1e-6)
-    alike = np.full(N, 2.5)
-    assert negentropy(residuals, alike) == pytest.approx(negentropy(residuals, None), abs=1e-9)
-    assert noise_gain([residuals], "free", 2.0 * WEIGHTS)[0] == pytest.approx(
-        2.0 * noise_gain([residuals], "free", WEIGHTS)[0], rel=1e-9
-    )
 
 
 def test_negentropy_by_weights_is_that_of_the_population():

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from helpers import cases, to_grid
-from support.utils import GAUSSIAN_ENTROPY, vasicek_entropy
 
 from icdh import causal_direction, pairs
 from icdh.exceptions import DataWarning
@@ -224,24 +223,9 @@ def test_bad_parameters_are_named(pair, options, error, message):
         causal_direction(*pair, **options)
 
 
-@cases(("distribution", "exact"), ("uniform", 0.0), ("standard_normal", GAUSSIAN_ENTROPY), ("exponential", 1.0))
-def test_vasicek_entropy_of_known_densities(distribution, exact):
-    sample = getattr(np.random.default_rng(0), distribution)(size=100_000)
-    assert vasicek_entropy(sample, 300) == pytest.approx(exact, abs=0.03)
-
-
-@pytest.mark.parametrize(("n", "window"), [(16, 8), (50, 4), (200, 28)])
-def test_vasicek_entropy_is_unbiased_on_uniform_samples(n, window):
-    rng = np.random.default_rng(6)
-    values = [vasicek_entropy(rng.uniform(size=n), window) for _ in range(500)]
-    assert abs(np.mean(values)) < 4 * np.std(values) / np.sqrt(500)
-
-
 def test_command_prints_all_pairs_or_the_chosen_one(tmp_path, printed, pair, verdict):
     data = tmp_path / "data.csv"
-    write_table(
-        data, np.column_stack([*pair, np.random.default_rng(7).normal(size=600)]), ["dose", "response", "other"]
-    )
+    write_table(data, np.column_stack([*pair, np.random.default_rng(7).normal(size=600)]), ["dose", "response", "more"])
     lines = printed("direction", data).splitlines()
     assert len(lines) == 4
     assert all(words in lines[1] for words in ("dose, response", "dose -> response"))

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import cases, random_dag
+from helpers import cases, random_dag, weighted_pairs
 from sklearn.metrics import average_precision_score, precision_recall_fscore_support
 
 from icdh import metrics
@@ -28,19 +28,6 @@ def pairs_of_dags(count, largest_degree=12.0, seed=0):
         n = 2 + number % 11
         density = rng.uniform(0, min(1.0, largest_degree / n))
         yield random_dag(rng, n, density), random_dag(rng, n, density)
-
-
-def weighted_pairs(count, seed=0):
-    """Random pairs of weights, with ties and zeros, and a DAG that has edges."""
-    rng = np.random.default_rng(seed)
-    for number in range(count):
-        n = 2 + number % 11
-        truth = random_dag(rng, n, rng.uniform(0.2, 1))
-        if not truth.any():
-            truth[0, 1] = 1
-        weights = np.round(rng.normal(size=(n, n)) + truth, int(rng.integers(1, 4))) * (rng.random((n, n)) < 0.7)
-        np.fill_diagonal(weights, 0)
-        yield weights, truth
 
 
 def test_shd_agrees_with_gadjid():

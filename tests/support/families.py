@@ -59,14 +59,7 @@ from icdh._node_model.score import (
     ScoreSettings,
     WholeScore,
 )
-from icdh._node_model.screening import (
-    MOST_CELLS,
-    PRIOR_OBSERVATIONS,
-    LinearGains,
-    TableGains,
-    _lead,
-    lingam_order,
-)
+from icdh._node_model.screening import MOST_CELLS, PRIOR_OBSERVATIONS, LinearGains, TableGains, _lead, lingam_order
 from icdh._node_model.screening import standardised as _standardised
 from icdh._utils.arrays import NONE
 from icdh.uncertainty.losses import SplitNetwork, mean_and_spread_losses

@@ -5,21 +5,9 @@ from icdh.search._kernels import draw_orders, sums_of_orders
 from icdh.search.climb import FIRST_BATCH, KINDS, LARGEST_BATCH, RESOLUTION, Climber, FamilyScores, legal_moves
 from icdh.search.directions import direction_losses, reversible_edges, turn_while_it_gains, with_source
 from icdh.search.escapes import FAR, Search, SearchResult, recover
-from icdh.search.moves import (
-    changed_families,
-    parents_matrix,
-    price_of_width,
-    toggled,
-    with_ancestors,
-)
+from icdh.search.moves import changed_families, parents_matrix, price_of_width, toggled, with_ancestors
 from icdh.search.order_search import _Orders, graph_of_order, search_orders
-from icdh.search.orders import (
-    WeighedFamilies,
-    best_graph,
-    choose_candidates,
-    n_orders_of,
-    weigh_families,
-)
+from icdh.search.orders import WeighedFamilies, best_graph, choose_candidates, n_orders_of, weigh_families
 
 
 def nowhere(graph):
