@@ -14,7 +14,7 @@ from helpers import cases, hetero_chain
 from support.families import CONSTANT
 from support.model import ModelColumns
 
-from icdh import ICDH, HNMSearch, check, graphs, load
+from icdh import ICDH, HNMSearch, graphs, load
 from icdh.exceptions import MissingExtraError
 from icdh.files import read_graph, write_graph
 from icdh.uncertainty import GraphEnsemble
@@ -93,11 +93,7 @@ def test_networkx_reads_what_is_written(tmp_path, suffix, read, names):
     found = read(tmp_path / f"graph.{suffix}")
     assert isinstance(found, nx.DiGraph)
     assert set(found.nodes) == set(names)
-    assert nx.to_dict_of_dicts(found) == {
-        names[0]: {names[1]: {"weight": 1.5}},
-        names[1]: {names[2]: {"weight": 0.25}},
-        names[2]: {},
-    }
+    assert set(found.edges(data="weight")) == {(names[0], names[1], 1.5), (names[1], names[2], 0.25)}
 
 
 def test_graphml_refuses_what_xml_cannot_hold():
@@ -166,9 +162,7 @@ def test_causallearn_gets_the_graph(fitted):
     assert pairs == {edge[:2] for edge in fitted.edge_list()}
 
 
-def test_results_print_as_their_summary(fitted, chain):
-    found = check(fitted, chain)
-    assert str(found) == found.summary()
+def test_results_print_as_their_summary(fitted):
     assert str(fitted.model_) == fitted.summary()
     sure = GraphEnsemble(["a", "b", "c"], np.stack([fitted.adjacency_matrix_ != 0] * 4), np.full(4, 0.25))
     graphs, heading, *edges = str(sure).splitlines()

@@ -237,9 +237,8 @@ def test_many_layers_fill_the_width_of_the_page_and_a_graph_wider_than_high_lies
     for A in (chains, wide, high):
         names, N = [f"variable {k}" for k in range(len(A))], len(A)
         scaling = Scaling(np.zeros(N), np.ones(N))
-        drawn.append(
-            findings(StructuralModel(ModelColumns(names, True, scaling, np.zeros(N)), A, [CONSTANT] * N))["graph"]
-        )
+        columns = ModelColumns(names, True, scaling, np.zeros(N))
+        drawn.append(findings(StructuralModel(columns, A, [CONSTANT] * N))["graph"])
     *_, width, height = map(float, re.search('viewBox="([^"]*)"', drawn[0]["svg"])[1].split())
     assert width > height
     assert [graph["is_landscape"] for graph in drawn[1:]] == [True, False]

@@ -230,9 +230,7 @@ def test_noise_of_any_shape_has_the_density_of_the_residuals():
     """Skewed, bounded noise: draws must be skewed and bounded as the table is, where Gaussian ones are not."""
     x, noise = np.random.default_rng(0).exponential(size=(2, 600))
     X = np.column_stack([x - 1.0, np.tanh(x) + 0.3 * (1 + x) * (noise - 1.0)])  # no amounts, whose limit is zero
-    model, gaussian = (
-        HNMSearch(noise_distribution=own, column_transform="none").fit(X) for own in ("free", "gaussian")
-    )
+    model, gaussian = (HNMSearch(noise_distribution=of, column_transform="none").fit(X) for of in ("free", "gaussian"))
     assert {given.law.errors.name for given in model.model_.conditionals} == {"free"}
     drawn, levels = model.sample(20_000, random_state=0)[:, 0], [0.01, 0.5, 0.99]
     np.testing.assert_allclose(np.quantile(drawn, levels), np.quantile(x - 1.0, levels), atol=0.4)

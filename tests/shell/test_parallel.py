@@ -59,15 +59,6 @@ def test_stopping_early_is_quiet():
     results.close()
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading", "sequential"])
-def test_resamples_do_not_depend_on_the_backend_of_joblib(backend):
-    X = hetero_chain(np.random.default_rng(0), 80)
-    estimator = HNMSearch(hidden_units=2, n_restarts=1)
-    alone = bootstrap(estimator, X, 3)
-    with joblib.parallel_config(backend):
-        np.testing.assert_array_equal(bootstrap(estimator, X, 3, n_jobs=2).graphs, alone.graphs)
-
-
 @contextmanager
 def configured(backend):
     if backend != "dask":
@@ -83,7 +74,19 @@ def configured(backend):
         yield
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading", "sequential", "dask"])
+BACKENDS = ("loky", "threading", "sequential", "dask")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_resamples_do_not_depend_on_the_backend_of_joblib(backend):
+    X = hetero_chain(np.random.default_rng(0), 80)
+    estimator = HNMSearch(hidden_units=2, n_restarts=1)
+    alone = bootstrap(estimator, X, 3)
+    with configured(backend):
+        np.testing.assert_array_equal(bootstrap(estimator, X, 3, n_jobs=2).graphs, alone.graphs)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_wide_table_is_first_scored_where_joblib_is_configured(monkeypatch, backend):
     monkeypatch.setattr(score, "WIDE", 5)
     X, sent = np.random.default_rng(1).normal(size=(80, 6)), []
