@@ -21,7 +21,7 @@ def scaled(model, table):
 
 
 def standardized(**params):
-    return ICDH(scaling="standardize", random_state=0, **params)
+    return ICDH(**{"scaling": "standardize", "random_state": 0} | params)
 
 
 def two_phases(**params):
@@ -30,9 +30,7 @@ def two_phases(**params):
 
 def quick(**params):
     """Two rounds: enough to ask what a fit says, but not what it finds."""
-    return ICDH(
-        **{"scaling": "standardize", "edge_penalty": None, "max_rounds": 2, "tol": 1e9, "random_state": 0} | params
-    )
+    return two_phases(**{"max_rounds": 2, "tol": 1e9} | params)
 
 
 def interrupt(*_, **__):
@@ -212,11 +210,7 @@ def test_an_unmet_constraint_is_reported(chain, monkeypatch):
         two_phases().fit(chain)
 
 
-@cases(
-    ("params", "reason"),
-    ({}, "interrupted after 1 round; the best one is kept"),
-    ({"n_restarts": 3, "n_jobs": 2}, "interrupted"),
-)
+@cases(("params", "reason"), ({}, "interrupted after 1 round; the"), ({"n_restarts": 3, "n_jobs": 2}, "interrupted"))
 def test_an_interrupt_keeps_the_best_round_and_what_other_processes_finished(chain, params, reason):
     with pytest.warns(ConvergenceWarning, match=reason):
         model = two_phases(callback=interrupt, **params).fit(chain)

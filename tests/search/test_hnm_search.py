@@ -256,9 +256,7 @@ def test_progress_goes_to_callback_and_logger_and_to_stderr_only_when_asked(tabl
 
 
 def test_cross_validation_prefers_edges_to_none(table):
-    scores, empty = (
-        cross_val_score(HNMSearch(**own), table, cv=5) for own in ({"n_restarts": 1}, {"edge_penalty": 1e6})
-    )
+    scores, empty = (cross_val_score(HNMSearch(**of), table, cv=5) for of in ({"n_restarts": 1}, {"edge_penalty": 1e6}))
     assert np.median(scores) > np.median(empty) + 2.0  # one row beyond the range of the others may cost 100 nats
 
 
@@ -289,14 +287,8 @@ def test_coin_flips_have_no_causes_whatever_the_noise(noise):
 @pytest.mark.parametrize("distribution", ["gaussian", "laplace"])
 def test_arrows_between_linear_effects_are_turned_where_the_noise_tells_directions(distribution, monkeypatch):
     """Under Gaussian noise the search over orders has decided them: all graphs of a class are alike."""
-    X = simulate.simulate_sem(
-        simulate.erdos_renyi(8, 1, random_state=4),
-        800,
-        mechanism="linear",
-        noise="homo-nv",
-        distribution=distribution,
-        random_state=4,
-    ).X
+    how = {"mechanism": "linear", "noise": "homo-nv", "distribution": distribution}
+    X = simulate.simulate_sem(simulate.erdos_renyi(8, 1, random_state=4), 800, random_state=4, **how).X
     calls = recorded(monkeypatch, graph_search, "turn_while_it_gains")
     found = HNMSearch().fit(X).found_graph()
     assert found.scores.noise == ("gaussian" if distribution == "gaussian" else "auto")

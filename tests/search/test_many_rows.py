@@ -95,9 +95,7 @@ def test_time_that_is_over_ends_the_search_on_few_rows_too(data):
 
 
 @pytest.mark.parametrize(("few_rows", "sizes"), [(500, {500, 1500}), (750, {1500})])
-def test_a_search_of_more_than_twice_as_many_rows_begins_on_few_and_ends_on_all(
-    data, monkeypatch, fits, few_rows, sizes
-):
+def test_a_search_of_more_than_twice_the_rows_begins_on_few_and_ends_on_all(data, monkeypatch, fits, few_rows, sizes):
     monkeypatch.setattr(graph_search, "SIZES", replace(graph_search.SIZES, first_rows=few_rows))
     model = HNMSearch(column_transform="none", noise_distribution="gaussian").fit(data.X)
     assert {x.shape[1] for (x, *_), _ in fits} == sizes

@@ -392,9 +392,7 @@ def test_moves_lead_to_the_graph_and_are_told_and_no_other_pays_whatever_detours
         assert climber.climb(found.graph) == (found.graph, [])
         lost = [k for k, move in enumerate(found.moves) if move.kind == "detach"]
         detours += bool(lost)
-        regained += any(
-            move.kind == "insert" and move.effect == found.moves[k].effect for k in lost for move in found.moves[k:]
-        )
+        regained += any(move[0] == "insert" and move[2] == found.moves[k][2] for k in lost for move in found.moves[k:])
         turned = turn_while_it_gains(climber, found)
         assert replayed(turned.moves, N) == turned.graph
         several += len(turned.moves) > len(found.moves) + 1
