@@ -83,11 +83,7 @@ OF_ICDH = (
 OF_SEARCH = (
     OF_BOTH
     | {"prior_precision": 0.25, "edge_penalty": 4.0, "binary_effect_penalty": 7.0, "max_parents": 2}
-    | {
-        "noise_distribution": "free",
-        "column_transform": "none",
-        "search": "exact",
-    }
+    | {"noise_distribution": "free", "column_transform": "none", "search": "exact"}
     | {"missing": "drop", "kinds": {"a": "continuous", "c": "gridded"}}
 )
 
@@ -122,13 +118,7 @@ def test_every_parameter_of_an_estimator_is_an_option(parameters, kind, method, 
         else:
             options.append(f"{option}={value}")
     seen = parameters(kind, "--method", method, *options, "--seed", 5, "--verbose")
-    others = {
-        "knowledge": None,
-        "missing_values": None,
-        "random_state": 5,
-        "verbose": True,
-        "callback": ANY,
-    }
+    others = {"knowledge": None, "missing_values": None, "random_state": 5, "verbose": True, "callback": ANY}
     assert seen == values | others
 
 

@@ -168,14 +168,8 @@ def test_dates_as_spreadsheets_write_them(tmp_path, cells, days):
 
 @cases(
     ("cells", "said"),
-    (
-        ["01/02/1970", "02/01/1970"],
-        "the order of day and month in dates such as '01/02/1970' is ambiguous",
-    ),
-    (
-        ["31/01/1970", "01/31/1970"],
-        "the order of day and month in dates such as '31/01/1970' is ambiguous",
-    ),
+    (["01/02/1970", "02/01/1970"], "the order of day and month in dates such as '01/02/1970' is ambiguous"),
+    (["31/01/1970", "01/31/1970"], "the order of day and month in dates such as '31/01/1970' is ambiguous"),
     (["1.1.1970", "32.1.1970"], "line 3, column 'when': '32.1.1970' is no date such as 2024-03-31 or 31.03.2024"),
     (["1.1.1970", "13/13/1970"], "line 3, column 'when': '13/13/1970' is no date"),
 )
@@ -191,13 +185,8 @@ def test_parquet(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "table.parquet"
     when = np.array(["1970-01-02", "1970-01-03T12", "NaT"], dtype="datetime64[ns]")
-    columns = {
-        "when": when,
-        "a": [1, None, 3],
-        "b": [0.5, 1.5, 2.5],
-        "c": [True, False, True],
-        "text": ["x", "y", None],
-    }
+    columns = {"when": when, "a": [1, None, 3], "b": [0.5, 1.5, 2.5], "c": [True, False, True]}
+    columns["text"] = ["x", "y", None]
     parquet.write_table(arrow.table(columns), path)
     table = read_table(path, drop=["text"], dates=["when"], gaps=True)
     assert table.columns == ["when", "a", "b", "c"]
@@ -318,14 +307,12 @@ def test_an_interval_of_an_effect_is_refused_for_rows_of_several_conditions(file
     assert "an interval is about rows of one condition" in refused("effects", file, "--decimal", ",", *pair)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("rows", "remedy"),
-    [
-        (["a;b", *(f"{k}.475,44;{k},5" for k in range(10, 40))], "--thousands ."),
-        (["a,b", *(f'"{k}.475,44",{k}' for k in range(10, 40))], "--thousands ."),
-        (["a;b", *(f"{k} 475,44;{k}" for k in range(10, 40))], "--decimal ,"),
-        (["a,b", *(f"{k}\u2019475,\u22120.{k}" for k in range(10, 40))], "--thousands ''\"'\"''"),
-    ],
+    (["a;b", *(f"{k}.475,44;{k},5" for k in range(10, 40))], "--thousands ."),
+    (["a,b", *(f'"{k}.475,44",{k}' for k in range(10, 40))], "--thousands ."),
+    (["a;b", *(f"{k} 475,44;{k}" for k in range(10, 40))], "--decimal ,"),
+    (["a,b", *(f"{k}\u2019475,\u22120.{k}" for k in range(10, 40))], "--thousands ''\"'\"''"),
 )
 def test_numbers_as_they_are_printed_have_a_remedy_that_reads_them(tmp_path, shown, rows, remedy):
     (tmp_path / "printed.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")

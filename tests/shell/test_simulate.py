@@ -176,9 +176,7 @@ def test_bounded_spreads_keep_their_bounds(mechanism, spread):
     assert ((piecewise == 1).sum(axis=0) >= 100).all()
 
 
-@pytest.mark.parametrize(
-    ("noise", "variance"), [("softplus-shared", lambda g: np.log(1 + np.exp(g))), ("exp-shared", np.exp)]
-)
+@cases(("noise", "variance"), ("softplus-shared", lambda g: np.log(1 + np.exp(g))), ("exp-shared", np.exp))
 def test_the_variance_shares_the_hidden_layer_of_the_mean(noise, variance):
     x = np.random.default_rng(0).normal(size=(50, 2))
     mean, std, _, _ = draw_moments(x, "mlp", noise, 1.0, np.random.default_rng(1))

@@ -20,57 +20,49 @@ WEIGHT, HEIGHT = np.round(RNG.normal(75.0, 12.0, N), 1), np.round(RNG.normal(1.7
 OTHER = RNG.normal(size=N)
 
 
-def named(*columns):
-    return list(sums_and_ratios(np.array(columns), range(len(columns))))
-
-
-@pytest.mark.parametrize("decimals", [12, 2, 1, 0])
-def test_ratios_are_named_however_they_were_rounded(decimals):
-    assert named(WEIGHT, HEIGHT, OTHER, np.round(WEIGHT / HEIGHT**2, decimals)) == [(3, [0, 1])]
-    assert named(np.round(WEIGHT / HEIGHT**2, decimals), OTHER, WEIGHT, HEIGHT) == [(3, [0, 2])]
+NOISE = WEIGHT.std() * RNG.normal(size=N)
+RATIOS = [np.round(WEIGHT / HEIGHT**2, decimals) for decimals in (12, 2, 1, 0)]
 
 
 @cases(
-    ("column", "parts"),
-    (np.round(WEIGHT + 10.0 * HEIGHT), [0, 1]),
-    (WEIGHT - 3.0 * OTHER, [0, 2]),
-    (2.54 * HEIGHT - 1.0, [1]),
-    (np.round(WEIGHT * HEIGHT, 1), [0, 1]),
+    ("columns", "found"),
+    *(([WEIGHT, HEIGHT, OTHER, ratio], [(3, [0, 1])]) for ratio in RATIOS),
+    *(([ratio, OTHER, WEIGHT, HEIGHT], [(3, [0, 2])]) for ratio in RATIOS),
+    ([WEIGHT, HEIGHT, OTHER, np.round(WEIGHT + 10.0 * HEIGHT)], [(3, [0, 1])]),
+    ([WEIGHT, HEIGHT, OTHER, WEIGHT - 3.0 * OTHER], [(3, [0, 2])]),
+    ([WEIGHT, HEIGHT, OTHER, 2.54 * HEIGHT - 1.0], [(3, [1])]),
+    ([WEIGHT, HEIGHT, OTHER, np.round(WEIGHT * HEIGHT, 1)], [(3, [0, 1])]),
+    ([1e200 * OTHER, 1e-200 * WEIGHT, 1e200 * OTHER + 3.0], [(2, [0])]),
+    # What has noise of its own is not named, nor columns of so few rows that all are sums.
+    ([WEIGHT, HEIGHT, WEIGHT + 0.1 * NOISE], []),
+    ([WEIGHT, HEIGHT, np.round(WEIGHT + 0.08 * NOISE, 1)], []),
+    (RNG.normal(size=(20, 30)), []),
 )
-def test_sums_differences_multiples_and_products_are_named(column, parts):
-    assert named(WEIGHT, HEIGHT, OTHER, column) == [(3, parts)]
-
-
-def test_what_has_noise_of_its_own_is_not_named():
-    noise = RNG.normal(size=N)
-    assert named(WEIGHT, HEIGHT, WEIGHT + 0.1 * WEIGHT.std() * noise) == []
-    assert named(WEIGHT, HEIGHT, np.round(WEIGHT + 0.08 * WEIGHT.std() * noise, 1)) == []
-    assert named(*RNG.normal(size=(20, 30))) == []  # so few rows that all are sums
-
-
-def test_numbers_far_from_one_are_sums_all_the_same():
-    assert named(1e200 * OTHER, 1e-200 * WEIGHT, 1e200 * OTHER + 3.0) == [(2, [0])]
+def test_sums_ratios_and_products_are_named_however_they_were_rounded(columns, found):
+    assert list(sums_and_ratios(np.array(columns), range(len(columns)))) == found
 
 
 AGE = np.random.default_rng(0).integers(18, 66, N).astype(float)
 INCOME = np.where(OTHER > 0.2, 0.0, np.exp(1.0 + OTHER))
+LONG = np.random.default_rng(0).normal(size=(2, 4000))
 
 
 @cases(
-    ("one", "function"),
-    (np.exp(OTHER), OTHER),
-    (AGE, np.log(AGE)),
-    (AGE, (AGE - 40.0) ** 2),
-    (OTHER, OTHER**2),
-    (OTHER, np.sin(2.0 * OTHER)),
-    (INCOME, np.log(np.where(INCOME > 0.0, INCOME, 1.0))),
-    (WEIGHT, np.round(np.log(WEIGHT), 3)),
-    (np.exp(OTHER).astype(np.float32), OTHER.astype(np.float32)),
-    (1e-200 * AGE, 1e200 * np.sqrt(AGE)),
+    ("columns", "found"),
+    ([HEIGHT, np.exp(OTHER), OTHER], [(2, [1])]),
+    ([HEIGHT, AGE, np.log(AGE)], [(2, [1])]),
+    ([HEIGHT, AGE, (AGE - 40.0) ** 2], [(2, [1])]),
+    ([HEIGHT, OTHER, OTHER**2], [(2, [1])]),
+    ([HEIGHT, OTHER, np.sin(2.0 * OTHER)], [(2, [1])]),
+    ([HEIGHT, INCOME, np.log(np.where(INCOME > 0.0, INCOME, 1.0))], [(2, [1])]),
+    ([HEIGHT, WEIGHT, np.round(np.log(WEIGHT), 3)], [(2, [1])]),
+    ([HEIGHT, np.exp(OTHER).astype(np.float32), OTHER.astype(np.float32)], [(2, [1])]),
+    ([HEIGHT, 1e-200 * AGE, 1e200 * np.sqrt(AGE)], [(2, [1])]),
+    ([AGE, np.log(AGE), np.sqrt(AGE), (AGE - 40.0) ** 2], [(1, [0]), (2, [0, 1]), (3, [0, 1, 2])]),
+    ([LONG[0], np.exp(LONG[0]) + LONG[1] * (np.arange(4000) % 2)], []),  # noise in every other row
 )
-def test_functions_of_one_column_are_named(one, function):
-    columns = np.array([HEIGHT, one, function], dtype=float)
-    assert functions(columns, range(3)) == [(2, [1])]
+def test_functions_of_one_column_are_named(columns, found):
+    assert functions(np.array(columns, dtype=float), range(len(columns))) == found
 
 
 @pytest.mark.parametrize("n", [50, 300, 5000])
@@ -91,16 +83,6 @@ def test_what_merely_rises_with_another_column_is_no_function(n):
         np.sort(noise),
     ]
     assert functions(np.array(columns, dtype=float), range(len(columns))) == []
-
-
-def test_noise_of_every_other_row_counts():
-    x, noise = np.random.default_rng(0).normal(size=(2, 4000))
-    assert functions(np.array([x, np.exp(x) + noise * (np.arange(4000) % 2)]), range(2)) == []
-
-
-def test_of_columns_that_give_one_another_the_first_is_said():
-    columns = np.array([AGE, np.log(AGE), np.sqrt(AGE), (AGE - 40.0) ** 2])
-    assert functions(columns, range(4)) == [(1, [0]), (2, [0, 1]), (3, [0, 1, 2])]
 
 
 def test_a_threshold_of_one_of_many_numbers_is_named():

