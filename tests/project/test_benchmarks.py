@@ -9,7 +9,7 @@ import sys
 
 import pytest
 import scipy
-from helpers import ROOT
+from helpers import ROOT, cases
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 sys.path.append(str(ROOT))
@@ -70,9 +70,7 @@ def test_ones_own_method_stands_beside_ours_and_one_that_fails_is_told_so(tmp_pa
     assert "| mine:bad | 0, 1 failed: division by zero |" in shown("mine:bad").stdout
 
 
-@pytest.mark.parametrize(
-    ("place", "error"), [("mine:good", "no attribute 'good'"), ("yours:method", "No module named 'yours'")]
-)
+@cases(("place", "error"), ("mine:good", "no attribute 'good'"), ("yours:method", "No module named 'yours'"))
 def test_a_method_that_is_not_there_is_told_so(tmp_path, monkeypatch, place, error):
     (tmp_path / "mine.py").write_text(METHOD, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -88,10 +86,6 @@ def rows_of(name):
     return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))["rows"]
 
 
-def published(rows):
-    published_sets.print_summary(rows)
-
-
 def networks(rows):
     for name in standard_networks.NETWORKS:
         standard_networks.print_rows(name, [row for row in rows if (row["network"], row["rows"]) == (name, 1000)])
@@ -99,7 +93,7 @@ def networks(rows):
 
 MISSED = ("jumps", "network", "surface", "three_way")  # by splines, which page, paper and a note say
 TABLES = {
-    "published_sets": published,
+    "published_sets": published_sets.print_summary,
     "standard_networks": networks,
     "outside_truths": outside_truths.print_summary,
     "counts": counts.print_summary,

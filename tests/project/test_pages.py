@@ -67,10 +67,8 @@ def test_a_tutorial_prints_what_it_shows(path, tmp_path, monkeypatch, printed):
 
 @pytest.mark.parametrize("name", sorted(TUTORIALS))
 def test_a_tutorial_has_at_most_500_words(name):
-    text = re.sub(
-        r"^( {3,}|\.\. ).*$", "", (ROOT / "docs" / f"{name}.rst").read_text(encoding="utf-8"), flags=re.MULTILINE
-    )
-    assert len(re.findall(WORD, text)) <= 500
+    text = (ROOT / "docs" / f"{name}.rst").read_text(encoding="utf-8")
+    assert len(re.findall(WORD, re.sub(r"^( {3,}|\.\. ).*$", "", text, flags=re.MULTILINE))) <= 500
 
 
 def sentences(path):

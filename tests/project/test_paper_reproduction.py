@@ -70,9 +70,8 @@ def wait_for_lines(path, count, process):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_a_killed_run_loses_and_repeats_nothing(tmp_path):
-    selection = Selection(
-        tables=("homo-ev",), methods=("US", "GFBS", "CAM"), graphs=("ER1",), units=("raw",), nodes=(5,)
-    )
+    of_one = {"tables": ("homo-ev",), "graphs": ("ER1",), "units": ("raw",), "nodes": (5,)}
+    selection = Selection(methods=("US", "GFBS", "CAM"), **of_one)
     expected, records = {job.name for job in selection.jobs()}, tmp_path / RECORDS
     for count in (3, 9):
         process = run_apart(tmp_path)
@@ -125,9 +124,8 @@ def test_every_method_of_the_paper_is_planned():
 
 
 def test_standardised_data_are_the_same_draw_in_another_order():
-    raw, other = (
-        problem_of(Job("homo-nv", Setting("homo-nv", "ER2", 5, units), 1, "US")) for units in ("raw", "standardized")
-    )
+    jobs = [Job("homo-nv", Setting("homo-nv", "ER2", 5, units), 1, "US") for units in ("raw", "standardized")]
+    raw, other = map(problem_of, jobs)
     np.testing.assert_allclose(other.X.std(axis=0), 1.0)
     order = [int(np.argmax(np.abs(np.corrcoef(raw.X.T, column)[-1, :-1]))) for column in other.X.T]
     assert order != sorted(order)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import cases
 
 sys.path.append(str(Path(__file__).parent.parent.parent))
 
@@ -64,13 +65,11 @@ def linear_gaussian(x, e):
     return x + 0.7 * e
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "mechanism", "noise", "nodes", "seed"),
-    [
-        *(("CAM", "gp-add", "homo-nv", 6, seed) for seed in range(2)),  # standardised: in any units
-        ("GFBS", "gp-add", "homo-ev", 6, 1),
-        *(("US", "linear", "homo-ev", 8, seed) for seed in range(3)),
-    ],
+    *(("CAM", "gp-add", "homo-nv", 6, seed) for seed in range(2)),  # standardised: in any units
+    ("GFBS", "gp-add", "homo-ev", 6, 1),
+    *(("US", "linear", "homo-ev", 8, seed) for seed in range(3)),
 )
 def test_each_finds_models_of_its_own_kind(method, mechanism, noise, nodes, seed):
     graph, rows = simulate.erdos_renyi(nodes, 1, seed), 1000 if method == "US" else 600
@@ -255,14 +254,12 @@ def test_lingam_orients_non_gaussian_chains(method):
     np.testing.assert_array_equal(np.abs(estimate(method, X, 0)) > 0.2, CHAIN)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("method", "least", "options"),
-    [
-        pytest.param("NOTEARS", 0.3, {}, marks=needs("NOTEARS")),
-        pytest.param("sortnregress", 0.1, {}, marks=needs("sortnregress")),
-        pytest.param("GOLEM-EV", 0.3, {"iterations": 6000}, marks=pytest.mark.slow),
-        pytest.param("GOLEM-NV", 0.3, {"iterations": 6000}, marks=pytest.mark.slow),
-    ],
+    pytest.param("NOTEARS", 0.3, {}, marks=needs("NOTEARS")),
+    pytest.param("sortnregress", 0.1, {}, marks=needs("sortnregress")),
+    pytest.param("GOLEM-EV", 0.3, {"iterations": 6000}, marks=pytest.mark.slow),
+    pytest.param("GOLEM-NV", 0.3, {"iterations": 6000}, marks=pytest.mark.slow),
 )
 def test_linear_methods_find_linear_models_of_one_variance(method, least, options):
     found = np.abs(estimate(method, draw(CHAIN, "linear", "homo-ev", 1), 0, **options))

@@ -31,14 +31,10 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
 
 
-def output_of(example, capsys):
-    exec(compile(example, "README.md", "exec"), {})
-    return capsys.readouterr().out.splitlines()
-
-
 def test_the_examples_run_and_print_what_they_say(capsys):
     (graph,) = blocks("python")
-    lines = output_of(graph, capsys)
+    exec(compile(graph, "README.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
     assert lines
     assert all(re.fullmatch(r"\w+ -> \w+  \d+\.\d\d", line) for line in lines)
 

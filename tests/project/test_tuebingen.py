@@ -49,9 +49,8 @@ def test_directions_and_columns(folder):
         assert pair.cause.shape[0] == 3
         columns = np.r_[np.atleast_2d(pair.first.T)[:, 0], np.atleast_2d(pair.second.T)[:, 0]] - 100 * pair.id
         np.testing.assert_array_equal(columns, np.arange(1, len(columns) + 1))
-        assert (pair.first.ndim == pair.second.ndim == 1) == (
-            pair.id not in tuebingen.MULTIVARIATE or len(columns) == 2
-        )
+        is_plain = pair.id not in tuebingen.MULTIVARIATE or len(columns) == 2
+        assert (pair.first.ndim == pair.second.ndim == 1) == is_plain
         assert pair.cause is (pair.first if pair.first_causes_second else pair.second)
         assert pair.effect is (pair.second if pair.first_causes_second else pair.first)
 
