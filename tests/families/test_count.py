@@ -80,6 +80,8 @@ def test_a_fitted_model_of_counts_passes_its_check_and_is_saved(fit, tmp_path):
     assert again.score(visits(seed=1)) == fit.score(visits(seed=1))
     with pytest.raises(ValueError, match="what the count of a row would have been is not determined"):
         fit.counterfactual(visits(), do={"x0": 0.0})
+    with pytest.raises(ValueError, match="'x2' has causes and few values or counts"):
+        fit.model_.to_dowhy()
 
 
 def test_the_sign_and_the_unit_of_a_column_do_not_matter():
@@ -170,9 +172,3 @@ def test_what_is_no_count_cannot_be_declared_one(value):
     table[3, 0] = value
     with pytest.raises(ValueError, match=rf"'count', but the column holds {value:g}; .* declare it gridded"):
         HNMSearch(kinds={0: "count"}).fit(table)
-
-
-def test_dowhy_cannot_invert_counts(fit):
-    pytest.importorskip("networkx")
-    with pytest.raises(ValueError, match="'x2' has causes and few values or counts"):
-        fit.model_.to_dowhy()

@@ -1,7 +1,5 @@
 """A column of weights: it leaves the table, and says how much each row counts."""
 
-import json
-
 import numpy as np
 import pytest
 from helpers import cases
@@ -98,16 +96,3 @@ def test_a_column_that_is_not_there_is_named(data, refused):
     pair = ("--cause", "a", "--effect", "b", "--adjust", "none")
     assert "repeat every row" in refused("effects", data, *pair, "--weights", "wt", "--frequency")
     assert "--weights is about a file" in refused("fit", "--dataset", "sachs", "--weights", "wt")
-
-
-def test_an_effect_of_rows_without_gaps_takes_the_weights_of_these_rows(tmp_path, printed):
-    rng = np.random.default_rng(4)
-    cells = [[repr(value) for value in row] for row in X.tolist()]
-    weights = rng.gamma(2.0, size=len(cells)).tolist()
-    lines = [",".join(["a", "b", "wt"]), *(",".join([*row, repr(w)]) for row, w in zip(cells, weights, strict=True))]
-    whole, gap = tmp_path / "whole.csv", tmp_path / "gap.csv"
-    whole.write_text("\n".join(lines[:1] + lines[2:]))
-    gap.write_text("\n".join([lines[0], f",{lines[1].partition(',')[2]}", *lines[2:]]))
-    question = ("--cause", "a", "--effect", "b", "--adjust", "none", "--weights", "wt", "--json", "--quiet")
-    with_gap = json.loads(printed("effects", gap, *question, "--missing", "drop"))
-    assert with_gap["estimate"] == json.loads(printed("effects", whole, *question))["estimate"]

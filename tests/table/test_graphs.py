@@ -77,18 +77,12 @@ def test_break_cycles_by_hand():
     assert smallest == pytest.approx(1.0)
 
 
-def test_edge_list_is_strongest_first():
+def test_exports_have_the_strongest_edge_first_every_variable_and_quoted_names():
     A = np.array([[0.0, 1.0, -3.0], [0.0, 0.0, 2.0], [0.0, 0.0, 0.0]])
     assert edge_list(A, ["a", "b", "c"]) == [("a", "c", -3.0), ("b", "c", 2.0), ("a", "b", 1.0)]
-
-
-def test_to_networkx_keeps_variables_without_edges():
     graph = to_networkx(CHAIN, ["a", "b", "c"])
     assert list(graph.nodes) == ["a", "b", "c"]
     assert list(graph.edges(data="weight")) == [("a", "b", 2.0)]
-
-
-def test_to_dot_quotes_names():
     dot = 'digraph {\n  "the \\"first\\"";\n  "b\\\\";\n  "the \\"first\\"" -> "b\\\\" [label="2"];\n}\n'
     assert to_dot(CHAIN[:2, :2], ['the "first"', "b\\"]) == dot
 
