@@ -15,6 +15,8 @@ from icdh._utils.checks import as_float
 from icdh._utils.labels import listed, plural
 from icdh.exceptions import DataWarning, option, warn
 
+FEWEST_ROWS, OTHER_UNIT = 20, 10.0  # of which a column in another unit is told, by so many times the range
+TINY = float(np.finfo(float).tiny)
 ROUNDING = 1e-6  # of the range of levels, by which one may be missed: as printed, of single precision
 
 
@@ -200,11 +202,19 @@ class ModelColumns:
         others = f"; learn with {kind} if other numbers are possible" if levels.size > 2 else ""
         return f"{value:g}, but column {self.names[column]!r} holds {known} alone{others}"
 
-    def warn_of_unknown_levels(self, table: Table) -> None:
-        """Warn if a column of few values has one that fit did not see: its probability is that of the nearest."""
+    def warn_of_strange_values(self, table: Table) -> None:
+        """Warn if a column of few values has one that fit did not see, or a column seems to be in another unit."""
         for column in self.levels:
             if fault := self._not_a_level(column, table.values[column]):
                 warn(f"a value is {fault}; it counts as the nearest of these", DataWarning)
+        if self.observed_range is None or table.n_observations < FEWEST_ROWS:
+            return
+        low, high = self.observed_range
+        middle, times = np.median(table.values, axis=1), np.ptp(table.values, axis=1) / np.maximum(high - low, TINY)
+        is_beyond = (middle < low) | (middle > high)
+        for n in np.flatnonzero(is_beyond & ((times < 1.0 / OTHER_UNIT) | (times > OTHER_UNIT))):
+            seen = f"{low[n]:g} to {high[n]:g}"
+            warn(f"most of column {self.names[n]!r} is beyond what fit saw, {seen}: check units", DataWarning)
 
     def observations(self, values: Floats, X: TableLike = None, of_labels: bool = True) -> Observations:
         """Return values, one column a row, as observations in rows, in the kind of table that fit saw."""

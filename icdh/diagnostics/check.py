@@ -83,7 +83,7 @@ def check(
     -----
     DataWarning
         If the model was fitted with rows that depend on one another, and neither ``groups`` nor ``sequence`` is given;
-        if a column of few values has one that ``fit`` did not see.
+        if a column of few values has one that ``fit`` did not see, or seems to be in another unit.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def check(
         )
     X, labels = without_groups(X, groups)
     table = with_relations(fitted.columns.as_table(X), labels, sequence)
-    fitted.columns.warn_of_unknown_levels(table)
+    fitted.columns.warn_of_strange_values(table)
     if (related := fitted.about.get("related")) and table.related is None:
         warn(
             f"the model was fitted with {related} of rows that depend on one another, and the tests take rows for "

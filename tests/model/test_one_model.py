@@ -101,6 +101,18 @@ def test_a_value_that_a_column_of_few_values_cannot_have_is_not_scored_without_a
             answer(unknown)
 
 
+def test_a_column_in_another_unit_is_not_scored_without_a_word():
+    """In kilograms, not grams: the check took its noise for none."""
+    rng = np.random.default_rng(1)
+    weight = rng.uniform(200.0, 900.0, size=300)
+    X = np.column_stack([weight, 0.01 * weight + rng.normal(size=300)])
+    model = HNMSearch(column_transform="none", knowledge=ARROW).fit(X)
+    model.score(X[:50])
+    for answer, unit in ((model.score, 0.001), (partial(icdh.check, model), 0.001), (model.score, 100.0)):
+        with pytest.warns(DataWarning, match="column 'x0' is beyond what fit saw, 20.* to 89.*: check units"):
+            answer(X * [unit, 1.0])
+
+
 def test_samples_and_counterfactuals_are_on_the_grid_of_the_column(tmp_path):
     rng = np.random.default_rng(4)
     hours = np.round(40.0 + 10.0 * rng.normal(size=600))
