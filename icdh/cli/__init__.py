@@ -28,11 +28,14 @@ from icdh.exceptions import ConvergenceWarning, DataWarning, naming
 # The commands and their modules, in the order of the help.
 COMMANDS = {
     "fit": "fit",
-    **dict.fromkeys(("predict", "sample"), "saved_model"),
+    "predict": "saved_model",
+    "sample": "saved_model",
     "effects": "effects",
-    **dict.fromkeys(("check", "report"), "saved_model"),
+    "check": "saved_model",
+    "report": "saved_model",
     "direction": "direction",
-    **dict.fromkeys(("simulate", "evaluate"), "known_graph"),
+    "simulate": "known_graph",
+    "evaluate": "known_graph",
     "explain": "fit",
 }
 
