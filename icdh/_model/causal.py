@@ -130,8 +130,16 @@ class CausalModel:
         ------
         ValueError, TypeError
             If these are not the variables of the model, or anything but finite numbers.
+
+        Warns
+        -----
+        DataWarning
+            If a column of few values has one that ``fit`` did not see, or a column seems to be in another unit.
         """
-        return self.columns.scaled(self.columns.as_table(X))
+        table = self.columns.as_table(X)
+        scaled = self.columns.scaled(table)
+        self.columns.warn_of_strange_values(table)
+        return scaled
 
     @property
     def nominal(self) -> set[int]:

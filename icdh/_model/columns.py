@@ -10,7 +10,7 @@ from icdh._table.categories import Categories
 from icdh._table.frames import frame_of
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
 from icdh._table.ties import Grid, nearest
-from icdh._utils.arrays import Floats, Foreign, Observations, TableLike, mean_of
+from icdh._utils.arrays import Floats, Foreign, Mask, Observations, TableLike, mean_of
 from icdh._utils.checks import as_float
 from icdh._utils.labels import listed, plural
 from icdh.exceptions import DataWarning, option, warn
@@ -193,8 +193,7 @@ class ModelColumns:
 
     def _not_a_level(self, column: int, values: Floats) -> str:
         """Return what is wrong with the first value that is no level of a column; empty if all are."""
-        levels = self.levels[column]
-        strange = np.ravel(np.abs(values - levels[nearest(levels, values)]) > ROUNDING * np.ptp(levels))
+        levels, strange = self.levels[column], self._strange(column, values)
         if not strange.any():
             return ""
         value, known = np.ravel(values)[int(np.argmax(strange))], listed(f"{level:g}" for level in levels)
@@ -202,11 +201,17 @@ class ModelColumns:
         others = f"; learn with {kind} if other numbers are possible" if levels.size > 2 else ""
         return f"{value:g}, but column {self.names[column]!r} holds {known} alone{others}"
 
+    def _strange(self, column: int, values: Floats) -> Mask:
+        """Return which values are no level of a column, shape (M,)."""
+        levels = self.levels[column]
+        return np.asarray(np.ravel(np.abs(values - levels[nearest(levels, values)]) > ROUNDING * np.ptp(levels)))
+
     def warn_of_strange_values(self, table: Table) -> None:
         """Warn if a column of few values has one that fit did not see, or a column seems to be in another unit."""
         for column in self.levels:
             if fault := self._not_a_level(column, table.values[column]):
-                warn(f"a value is {fault}; it counts as the nearest of these", DataWarning)
+                share = f"{100.0 * self._strange(column, table.values[column]).mean():.2g} % of the rows"
+                warn(f"a value is {fault}; in {share} such values count as the nearest of these", DataWarning)
         if self.observed_range is None or table.n_observations < FEWEST_ROWS:
             return
         low, high = self.observed_range

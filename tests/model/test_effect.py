@@ -793,6 +793,20 @@ def test_covariates_of_later_tiers_are_said(adjust):
     assert answer.lower < 1.0 < answer.upper
 
 
+def test_arrows_from_a_treatment_that_data_hardly_tell_are_said():
+    """A covariate that decides on a treatment is taken for an effect of it."""
+    rng = np.random.default_rng(0)
+    z, a = rng.normal(size=(2, 1000))
+    arm = (rng.random(1000) < 1.0 / (1.0 + np.exp(-z - a / 2.0))) * 1.0
+    X = pd.DataFrame({"z": z, "a": a, "arm": arm, "y": 2.0 * z + a + arm + rng.normal(size=1000)})
+    said = "the graph has arm -> z, and so it does not adjust for z; of a cause with two values or labels"
+    assert any(said in note for note in notes_of(X, "arm", "y", kinds={"arm": "binary"}))
+    assert not any("hardly tell" in note for note in notes_of(X, "arm", "y", ["z", "a"], kinds={"arm": "binary"}))
+    known = {"knowledge": {"tiers": [["z", "a"], ["arm"], ["y"]]}, "kinds": {"arm": "binary"}}
+    answer = icdh.effect(X, "arm", "y", **known)
+    assert answer.lower < 1.0 < answer.upper
+
+
 @cases(
     ("knowledge", "is_said"),
     ({"forbidden": [("dose", "answer")]}, True),
