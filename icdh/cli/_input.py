@@ -311,6 +311,8 @@ def _remedy(command: Command, options: Mapping[str, object]) -> str:
     """Return the command that reads the table, "" if no options do, or if it would leave out what is asked for."""
     given, words = list(command.words), []
     drop = options.get("drop")
+    if drop and "drop" not in command.options():  # a saved model needs all of its columns
+        return ""
     if named := [column for column in (drop if isinstance(drop, list) else []) if column in command.columns]:
         return f"; to compare rows within each of them, pass --within {named[0]}" * ("within" in command.options())
     for name, value in options.items():

@@ -48,6 +48,15 @@ def test_predict_answers_as_the_model(folder, model, chain, tmp_path, printed, w
     np.testing.assert_array_equal(values, getattr(model, method)(chain))
 
 
+def test_text_where_a_model_has_numbers_is_refused_without_a_command_that_cannot_work(folder, chain, tmp_path, refused):
+    """A saved model needs all of its columns: there is no --drop."""
+    rows = pd.DataFrame(chain.values, columns=["a", "b", "c"]).assign(a=[f"no {k}" for k in range(400)])
+    rows.to_csv(tmp_path / "text.csv", index=False)
+    message = refused("check", folder / "m.icdh", tmp_path / "text.csv")
+    assert "'a'" in message
+    assert "this reads it" not in message
+
+
 def test_a_pair_is_asked_of_the_columns_of_the_model_among_others(folder, chain, tmp_path, printed):
     extra = np.where(np.arange(400) % 2, np.nan, 1.0)
     write_table(tmp_path / "mixed.csv", np.column_stack([chain.values, extra]), ["a", "b", "c", "seldom"])
