@@ -215,7 +215,8 @@ class ModelColumns:
         if self.observed_range is None or table.n_observations < FEWEST_ROWS:
             return
         low, high = self.observed_range
-        middle, times = np.median(table.values, axis=1), np.ptp(table.values, axis=1) / np.maximum(high - low, TINY)
+        with np.errstate(over="ignore"):
+            middle, times = np.median(table.values, axis=1), np.ptp(table.values, axis=1) / np.maximum(high - low, TINY)
         is_beyond = (middle < low) | (middle > high)
         for n in np.flatnonzero(is_beyond & ((times < 1.0 / OTHER_UNIT) | (times > OTHER_UNIT))):
             seen = f"{low[n]:g} to {high[n]:g}"
