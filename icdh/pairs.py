@@ -212,7 +212,7 @@ def causal_direction(
             f"the variables must be paired observations; got {first.values.size} values of {names[0]!r} "
             f"and {second.values.size} of {names[1]!r}"
         )
-    in_doubt = _is_coarse(first, second) | _may_be_independent(first, second)
+    in_doubt = _is_coarse(first, second) | _may_be_independent(first, second)  # both may warn
     there, back = _content(first.values, second.values), _content(second.values, first.values)
     pair = (second, first) if (swapped := back < there) else (first, second)
     rows = rows_by_content([column.values for column in pair])

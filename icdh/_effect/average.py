@@ -10,8 +10,8 @@ alone (the treated) the mean is over them, and weights are multiplied by the pro
 either fit is.
 
 In weights a probability is at least 5 / (sqrt(n) log n), as in targeted learning (Gruber et al.). Without this one row
-of 500 had the weight 121, and an interval was ten times too wide. Rows without counterparts are told by the
-probabilities as they are: with bounds there, too, intervals of 95 % held 73 % of the truths where no rows overlap.
+of 500 had the weight 121, and an interval was ten times too wide. The choice of rows with
+counterparts has no bounds: with them intervals of 95 % held 73 % of the truths where no rows overlap.
 
 Where the effect has two values, an arm's fit departs from that of all rows by a term for ten rows of its rarer value
 (Peduzzi et al.), and means stay in the range: a free fit to two events among 42 gave -0.22 where the risk of the others

@@ -15,8 +15,7 @@ from icdh._utils.checks import as_float
 from icdh._utils.labels import listed, plural
 from icdh.exceptions import DataWarning, option, warn
 
-FEWEST_ROWS, OTHER_UNIT = 20, 10.0  # of which a column in another unit is told, by so many times the range
-TINY = float(np.finfo(float).tiny)
+FEWEST_ROWS, OTHER_UNIT = 20, 10.0  # that show another unit, and the ratio of ranges that does
 ROUNDING = 1e-6  # of the range of levels, by which one may be missed: as printed, of single precision
 
 
@@ -181,8 +180,8 @@ class ModelColumns:
     def _check_possible(self, column: int, values: Floats, argument: str) -> None:
         """Raise ValueError if a column of few values is set to another; warn if a number is far from all observed."""
         if column in self.levels:
-            if fault := self._not_a_level(column, values):
-                raise ValueError(f"{argument} is {fault}")
+            if (strange := self._are_no_levels(column, values)).any():
+                raise ValueError(f"{argument} is {self._not_a_level(column, np.ravel(values)[strange][0])}")
         elif self.observed_range is not None:
             low, high = self.observed_range[:, column]
             least = 2.0 * low - high if low < 0.0 else max(2.0 * low - high, 0.0)  # amounts are not negative
@@ -191,34 +190,35 @@ class ModelColumns:
                 rows = f"the rows of column {self.names[column]!r}, {low:g} to {high:g}"
                 warn(f"{argument} is {farthest:g}, far from {rows}: what follows is extrapolation", DataWarning)
 
-    def _not_a_level(self, column: int, values: Floats) -> str:
-        """Return what is wrong with the first value that is no level of a column; empty if all are."""
-        levels, strange = self.levels[column], self._strange(column, values)
-        if not strange.any():
-            return ""
-        value, known = np.ravel(values)[int(np.argmax(strange))], listed(f"{level:g}" for level in levels)
-        kind = option("kinds", {self.names[column]: "gridded"})
-        others = f"; learn with {kind} if other numbers are possible" if levels.size > 2 else ""
-        return f"{value:g}, but column {self.names[column]!r} holds {known} alone{others}"
-
-    def _strange(self, column: int, values: Floats) -> Mask:
+    def _are_no_levels(self, column: int, values: Floats) -> Mask:
         """Return which values are no level of a column, shape (M,)."""
         levels = self.levels[column]
         return np.asarray(np.ravel(np.abs(values - levels[nearest(levels, values)]) > ROUNDING * np.ptp(levels)))
 
+    def _not_a_level(self, column: int, value: float) -> str:
+        """Return what is wrong with a value that is no level of a column."""
+        levels = self.levels[column]
+        kind, known = option("kinds", {self.names[column]: "gridded"}), listed(f"{level:g}" for level in levels)
+        others = f"; learn with {kind} if other numbers are possible" if levels.size > 2 else ""
+        return f"{value:g}, but column {self.names[column]!r} holds {known} alone{others}"
+
     def warn_of_strange_values(self, table: Table) -> None:
         """Warn if a column of few values has one that fit did not see, or a column seems to be in another unit."""
         for column in self.levels:
-            if fault := self._not_a_level(column, table.values[column]):
-                share = f"{100.0 * self._strange(column, table.values[column]).mean():.2g} % of the rows"
+            values = table.values[column]
+            if (strange := self._are_no_levels(column, values)).any():
+                fault, share = (
+                    self._not_a_level(column, values[strange][0]),
+                    f"{100.0 * strange.mean():.2g} % of the rows",
+                )
                 warn(f"a value is {fault}; in {share} such values count as the nearest of these", DataWarning)
         if self.observed_range is None or table.n_observations < FEWEST_ROWS:
             return
         low, high = self.observed_range
         with np.errstate(over="ignore"):
-            middle, times = np.median(table.values, axis=1), np.ptp(table.values, axis=1) / np.maximum(high - low, TINY)
-        is_beyond = (middle < low) | (middle > high)
-        for n in np.flatnonzero(is_beyond & ((times < 1.0 / OTHER_UNIT) | (times > OTHER_UNIT))):
+            middle, width, usual = np.median(table.values, axis=1), np.ptp(table.values, axis=1), high - low
+            has_other_width = (OTHER_UNIT * width <= usual) | (width > OTHER_UNIT * usual)
+        for n in np.flatnonzero(has_other_width & ((middle < low) | (middle > high))):
             seen = f"{low[n]:g} to {high[n]:g}"
             warn(f"most of column {self.names[n]!r} is beyond what fit saw, {seen}: check units", DataWarning)
 

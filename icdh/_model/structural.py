@@ -189,9 +189,7 @@ class StructuralModel(CausalModel):
             If a column of few values has one that ``fit`` did not see: it counts as the nearest. If most of a
             column is beyond its range in ``fit``, as in another unit.
         """
-        table = self.columns.as_table(X)
-        values = self.columns.scaled(table)
-        self.columns.warn_of_strange_values(table)
+        values = self.scaled(X)
         check_same_rows(X, sample_weight, "sample_weight")
         weights = None if sample_weight is None else checked_weights(sample_weight, values.shape[1])
         has_density = np.array([given.law.has_density(values[n]) for n, given in enumerate(self.conditionals)])
