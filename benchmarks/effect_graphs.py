@@ -3,7 +3,9 @@
     python -m benchmarks effect_graphs [--graphs 8] [--variables 6 8 10] [--rows 300 1000] [--kinds gaussian laplace]
 
 Random graphs of N variables and N or 2 N edges; linear with Gaussian or Laplace noise of unequal variances (the least
-and the best identified), or curved and heteroscedastic. Of each some ordered pairs are asked by ``adjust="posterior"``,
+and the best identified), or curved and heteroscedastic. In "treatment" noise is Gaussian, and the variable of most
+causes and effects has two values, by a logistic function of its causes. Of each some ordered pairs (all of a treatment
+and another variable) are asked by ``adjust="posterior"``,
 beside the learned graph taken for true (no path is an effect of zero) and the true graph. The truth of a curved effect
 is its mean slope, weighted by what the true causes of the cause leave of it, from 200,000 rows: what these causes tell
 of the effect is taken out, as its mean alone makes the truth as uncertain as an answer. Prints, by kind, density
@@ -30,8 +32,30 @@ KEY = ("kind", "variables", "degree", "rows", "seed")
 CELL = KEY[:-1]
 
 
+def treated(A: np.ndarray, rows: int, rng):
+    """Return a linear table with a treatment, and a function of cause and effect that gives the true effect of it."""
+    weights = A * rng.choice([-1.0, 1.0], A.shape) * rng.uniform(0.3, 1.0, A.shape)
+    deviations, X = rng.uniform(0.5, 1.5, len(A)), np.zeros((rows, len(A)))
+    treatment = treatment_of(A)
+    for node in graphs.causal_order(A):
+        mean = X @ weights[:, node]
+        if node == treatment:
+            X[:, node] = rng.random(rows) < 1.0 / (1.0 + np.exp(-1.5 * (mean - mean.mean()) / max(mean.std(), 1e-9)))
+        else:
+            X[:, node] = mean + deviations[node] * rng.normal(size=rows)
+    total = np.linalg.inv(np.eye(len(A)) - weights)
+    return X, A != 0, lambda cause, effect: float(total[cause, effect])
+
+
+def treatment_of(A: np.ndarray) -> int:
+    """Return the variable with most pairs of a cause and an effect."""
+    return int(np.argmax(A.sum(axis=0) * A.sum(axis=1)))
+
+
 def drawn(kind: str, A: np.ndarray, rows: int, rng):
     """Return a table of a graph, and a function of cause and effect that gives the true effect."""
+    if kind == "treatment":
+        return treated(A, rows, rng)
     if kind == "curved":
         data = simulate.simulate_sem(A, rows, mechanism="mlp", noise="softplus-shared", random_state=rng)
         big = data.sample(TRUTH_ROWS, random_state=1)
@@ -57,9 +81,10 @@ def cell(kind: str, variables: int, degree: int, rows: int, seed: int) -> dict:
     X, truth, effect_of = drawn(kind, simulate.erdos_renyi(variables, degree, random_state=rng), rows, rng)
     model = icdh.HNMSearch(random_state=seed).fit(X)
     reach, learned = graphs.descendants(truth * 1.0), graphs.descendants(model.adjacency_matrix_)
-    pairs = [(i, j) for i in range(variables) for j in range(variables) if i != j]
+    causes = [treatment_of(truth)] if kind == "treatment" else range(variables)
+    pairs = [(i, j) for i in causes for j in range(variables) if i != j]
     answers = []
-    for k in rng.choice(len(pairs), N_PAIRS, replace=False):
+    for k in rng.choice(len(pairs), min(N_PAIRS, len(pairs)), replace=False):
         cause, effect = pairs[k]
         mixed = icdh.effect(X, cause, effect, "posterior", model=model)
         row = {"truth": effect_of(cause, effect) if reach[cause, effect] else 0.0, "path": bool(reach[cause, effect])}

@@ -145,7 +145,8 @@ def note_on_arrows_of_cause(
     arrows = listed(f"{names[cause]} -> {name}" for name in tied)
     return [
         f"the graph has {arrows}, and so it does not adjust for {listed(tied)}; of a cause with two values or labels "
-        f"data hardly tell such arrows: name what comes before it in {option('adjust')}"
+        f"data hardly tell such arrows: name what comes before it in {option('adjust')}, or average over graphs by "
+        f"{option('adjust', 'posterior')}"
     ]
 
 

@@ -222,7 +222,7 @@ def effect(
                 notes.append(text)
             counts = np.ones((table.n_variables, table.n_variables), dtype=bool)
             notes += codes_of_units(table, places, counts)
-    if (fitted := model_of(model)) is not None and isinstance(adjust, str) and not question.is_number:
+    if (fitted := model_of(model)) is not None and adjust == "graph" and not question.is_number:
         notes += note_on_arrows_of_cause(fitted.adjacency, Knowledge.of(knowledge), table.names, *pair)
     notes = [*answers[0].notes, *notes]
     if fitted is not None and fitted.about.get("weights") and shares is None:

@@ -45,6 +45,7 @@ from icdh.uncertainty.losses import check_searched, direction_loss
 
 NOISES = {"student": 0.8, "gaussian": 0.1, "auto": 0.1}  # log score 0.188; 0.199 of Student alone, 0.265 of "auto"
 NODES = 4  # of the share of the evidence
+BELIEVED = 0.2  # share of `binary_effect_penalty` that the data of two values and numbers bear out: odds of 2 to 1
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,10 @@ def posterior(
     Every family of at most ``max_parents`` causes among the best candidates of each variable is weighed. Up to 22
     variables, orders are drawn independently from sums over all orders, then a graph is drawn given each order. This
     favours graphs that are consistent with many orders. The weights correct it: the prior over graphs is that of the
-    search, exp(-``edge_penalty_``) for every edge. For more variables a Metropolis walk draws the orders, and the bias
-    remains. If gaps were imputed, the result is the mean over the imputations. Of a table of more than 20,000 rows it
-    is the posterior given 10,000 of them, evenly spread.
+    search, exp(-``edge_penalty_``) for every edge. Of ``binary_effect_penalty`` a fifth counts, by default one nat. For
+    more variables a Metropolis walk draws the orders, and the bias remains. If gaps were imputed, the result is the
+    mean over the imputations. Of a table of more than 20,000 rows it is the posterior given 10,000 of them, evenly
+    spread.
 
     Parameters
     ----------
@@ -162,6 +164,7 @@ def _of_fit(
     found = fit.found_graph()
     scores = found.scores.copy(clock)  # the fit stays as it is
     noise, effect, prices = scores.noise, scores.models.largest_design_effect(), scores.families.edge_penalty
+    believed = fit.edge_penalty_ + BELIEVED * (prices - fit.edge_penalty_)
     noises = NOISES if scores.chooses_noise and not temperature else {noise: 1.0}
     divisors = {temperature: 1.0} if temperature else _divisors()
     weighed = {}
@@ -175,8 +178,8 @@ def _of_fit(
             "there are no probabilities"
         ) from None
 
-    def tempered(name: str, divisor: float) -> WeighedFamilies:
-        return weighed[name].tempered(divisor * effect, (1.0 - 1.0 / divisor) * prices)  # a divided score lacks them
+    def tempered(name: str, divisor: float, prior: Floats = believed) -> WeighedFamilies:
+        return weighed[name].tempered(divisor * effect, prior - prices / divisor)  # a divided score lacks a part
 
     names, rng = fit.model_.names, np.random.default_rng(random_state)
     parts = {(name, divisor): noises[name] * divisors[divisor] for name in noises for divisor in divisors}
@@ -186,7 +189,7 @@ def _of_fit(
     ]
     mixed = _mean(drawn, list(parts.values()))
     if len(found.graph) <= MOST_VARIABLES:
-        families = tempered(noise, temperature or 1.0)
+        families = tempered(noise, temperature or 1.0, prices)
         parents, best = best_graph(families)
         mixed = replace(mixed, best=parents_matrix(parents), log_odds=best - families.log_weight(found.graph))
         mixed = replace(mixed, direction_loss=direction_loss(fit, clock=clock))

@@ -803,8 +803,9 @@ def test_arrows_from_a_treatment_that_data_hardly_tell_are_said():
     assert any(said in note for note in notes_of(X, "arm", "y", kinds={"arm": "binary"}))
     assert not any("hardly tell" in note for note in notes_of(X, "arm", "y", ["z", "a"], kinds={"arm": "binary"}))
     known = {"knowledge": {"tiers": [["z", "a"], ["arm"], ["y"]]}, "kinds": {"arm": "binary"}}
-    answer = icdh.effect(X, "arm", "y", **known)
-    assert answer.lower < 1.0 < answer.upper
+    for adjust, how in (("graph", known), ("posterior", {"kinds": {"arm": "binary"}})):
+        answer = icdh.effect(X, "arm", "y", adjust, **how)
+        assert answer.lower < 1.0 < answer.upper
 
 
 @cases(

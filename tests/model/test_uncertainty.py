@@ -431,6 +431,17 @@ def test_a_direction_that_evenly_spread_noise_alone_tells_is_in_doubt_unless_tha
     assert direction_loss(by_name)[0, 1] > 50.0
 
 
+def test_what_the_evidence_leaves_open_between_a_number_and_two_values_is_in_doubt():
+    """A Gaussian number that decides a label by a logistic function is as likely its effect."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=500)
+    arm = rng.random(500) < 1.0 / (1.0 + np.exp(-z))
+    model = HNMSearch(kinds={"x1": "binary"}).fit(np.column_stack([z, arm]))
+    assert model.adjacency_matrix_[1, 0] != 0.0
+    forward, backward = posterior(model).edge_probability[[0, 1], [1, 0]]
+    assert 0.2 < forward / (forward + backward) < 0.5
+
+
 def test_a_high_temperature_leaves_the_prior(model):
     assert posterior(model, n_samples=500, temperature=1.0).edge_probability[2, 0] > 0.99
     varying, graphs = [0, 2, 3], np.array(list(all_dags(3)))
