@@ -3,10 +3,13 @@
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from traceback import walk_stack
 from types import ModuleType
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class ConvergenceWarning(UserWarning):
@@ -48,13 +51,17 @@ def option(argument: str, *value: object, of: object = None) -> str:
 
 
 @contextmanager
-def naming(style: Style) -> Iterator[None]:
-    """Let the messages of this thread name arguments in another style, until the body ends."""
-    before = _style.set(style)
+def _setting(variable: ContextVar[T], value: T) -> Iterator[T]:
+    before = variable.set(value)
     try:
-        yield
+        yield value
     finally:
-        _style.reset(before)
+        variable.reset(before)
+
+
+def naming(style: Style) -> AbstractContextManager[Style]:
+    """Let the messages of this thread name arguments in another style, until the body ends."""
+    return _setting(_style, style)
 
 
 class ArgumentError(Exception):
@@ -142,29 +149,23 @@ def import_extra(module: str, extra: str) -> ModuleType:
 
 
 WarningList = list[tuple[str, type[Warning]]]  # messages and their classes
-_collected: ContextVar[WarningList | None] = ContextVar("_collected", default=None)
+_collected: ContextVar[WarningList] = ContextVar("_collected")
 
 
-@contextmanager
-def collected_warnings() -> Iterator[WarningList]:
+def collected_warnings() -> AbstractContextManager[WarningList]:
     """Collect the warnings of this thread until the body ends, and show none.
 
     The filters of Python's ``warnings`` belong to all threads of the process, and stay as they are.
 
-    Yields
-    ------
-    list of (str, type)
+    Returns
+    -------
+    context manager of a list of (str, type)
         Each message and its class, as `warn` takes them.
     """
-    collected: WarningList = []
-    before = _collected.set(collected)
-    try:
-        yield collected
-    finally:
-        _collected.reset(before)
+    return _setting(_collected, [])
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def warn(message: str, category: type[Warning] = DataWarning) -> None:
     """Warn at the line of the user's code that called the package, however deep inside it something was noticed.
 
     Parameters
@@ -174,7 +175,7 @@ def warn(message: str, category: type[Warning]) -> None:
     category : type
         The class of the warning.
     """
-    collected = _collected.get()
+    collected = _collected.get(None)
     if collected is not None:
         collected.append((message, category))
         return

@@ -5,7 +5,10 @@ networkx, Graphviz, readers of GraphML, and of JSON.
 """
 
 import json
+import re
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from icdh._utils.arrays import Floats, Foreign, Mask
 from icdh._utils.checks import as_float
-from icdh._utils.labels import printable, texts
+from icdh._utils.labels import default_names, printable, texts
 from icdh.exceptions import import_extra
 
 if TYPE_CHECKING:
@@ -285,23 +288,20 @@ def to_graphml(A: np.ndarray, names: Sequence[Hashable]) -> str:
     >>> to_graphml(np.array([[0.0, 0.2], [0.0, 0.0]]), ["dose", "answer"]).count("<edge ")
     1
     """
-    ids = [_xml_attribute(name) for name in texts(names)]
-    edges = [
-        f'    <edge source={ids[i]} target={ids[j]}><data key="weight">{float(A[i, j])!r}</data></edge>'
-        for i, j in strongest_first(A)
-    ]
-    return "\n".join(
-        [
-            '<?xml version="1.0" encoding="UTF-8"?>',
-            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
-            '  <key id="weight" for="edge" attr.name="weight" attr.type="double"/>',
-            '  <graph edgedefault="directed">',
-            *(f"    <node id={name}/>" for name in ids),
-            *edges,
-            "  </graph>",
-            "</graphml>\n",
-        ]
-    )
+    from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+    root = Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
+    SubElement(root, "key", {"id": "weight", "for": "edge", "attr.name": "weight", "attr.type": "double"})
+    graph, known = SubElement(root, "graph", edgedefault="directed"), texts(names)
+    for name in known:
+        if re.search("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", name):
+            raise ValueError(f"the name {name!r} holds characters that XML cannot; rename the variable")
+        SubElement(graph, "node", id=name)
+    for cause, effect, weight in edge_list(A, known):
+        edge = SubElement(graph, "edge", source=str(cause), target=str(effect))
+        SubElement(edge, "data", key="weight").text = repr(weight)
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, "unicode")}\n'
 
 
 def to_gml(A: np.ndarray, names: Sequence[Hashable]) -> str:
@@ -356,15 +356,6 @@ def to_json(A: np.ndarray, names: Sequence[Hashable]) -> str:
     return json.dumps({"names": known, "edges": edges}, indent=2) + "\n"
 
 
-def _xml_attribute(name: object) -> str:
-    from xml.sax.saxutils import quoteattr
-
-    text = str(name)
-    if any((ord(c) < 32 and c not in "\t\n\r") or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff" for c in text):
-        raise ValueError(f"the name {text!r} holds characters that XML cannot; rename the variable")
-    return quoteattr(text)
-
-
 def _quoted(name: object) -> str:
     return '"' + printable(name).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -402,8 +393,7 @@ def is_dag(A: np.ndarray) -> bool:
     >>> is_dag(np.array([[0, 1], [0, 0]])), is_dag(np.array([[0, 1], [1, 0]]))
     (True, False)
     """
-    A = check_adjacency(A)
-    return len(_sources_first(A)) == len(A)
+    return not find_cycle(A)
 
 
 def causal_order(A: np.ndarray, names: Sequence[str] | None = None) -> list[int]:
@@ -433,13 +423,11 @@ def causal_order(A: np.ndarray, names: Sequence[str] | None = None) -> list[int]
     >>> causal_order(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]]))
     [2, 1, 0]
     """
-    A = check_adjacency(A)
-    order = _sources_first(A)
-    if len(order) < len(A):
-        labels = names or [f"x{i}" for i in range(len(A))]
-        cycle = " -> ".join(labels[i] for i in find_cycle(A))
-        raise ValueError(f"the graph has a cycle, {cycle}, so there is no causal order; see icdh.graphs.break_cycles")
-    return order
+    if cycle := find_cycle(A):
+        labels = names or default_names(len(A))
+        path = " -> ".join(labels[i] for i in cycle)
+        raise ValueError(f"the graph has a cycle, {path}, so there is no causal order; see icdh.graphs.break_cycles")
+    return causes_first(_parents(A))
 
 
 def find_cycle(A: np.ndarray) -> list[int]:
@@ -459,14 +447,12 @@ def find_cycle(A: np.ndarray) -> list[int]:
     >>> len(find_cycle(np.array([[0, 1], [1, 0]])))
     3
     """
-    A = check_adjacency(A)
-    left = set(range(len(A))) - set(_sources_first(A))  # variables on cycles, and their descendants
-    if not left:
-        return []
-    path = [min(left)]
-    while path[-1] not in path[:-1]:
-        path.append(min(left.intersection(np.flatnonzero(A[:, path[-1]]).tolist())))
-    return path[path.index(path[-1]) :][::-1]
+    try:
+        TopologicalSorter(dict(enumerate(_parents(check_adjacency(A))))).prepare()
+    except CycleError as error:
+        cycle: list[int] = error.args[1]
+        return cycle
+    return []
 
 
 def descendants(A: np.ndarray) -> np.ndarray:
@@ -559,19 +545,15 @@ def causes_first(parents: Sequence[Sequence[int]]) -> list[int]:
     list of int
         The order. Nodes on cycles and their descendants are left out.
     """
-    effects: list[list[int]] = [[] for _ in parents]
-    causes_left = [len(causes) for causes in parents]
-    for node, causes in enumerate(parents):
-        for cause in causes:
-            effects[cause].append(node)
-    order, ready = [], [node for node, count in enumerate(causes_left) if count == 0]
+    sorter = TopologicalSorter(dict(enumerate(parents)))
+    with suppress(CycleError):
+        sorter.prepare()
+    order, ready = [], sorted(sorter.get_ready())
     while ready:
-        node = heappop(ready)
-        order.append(node)
-        for effect in effects[node]:
-            causes_left[effect] -= 1
-            if causes_left[effect] == 0:
-                heappush(ready, effect)
+        order.append(heappop(ready))
+        sorter.done(order[-1])
+        for node in sorter.get_ready():
+            heappush(ready, node)
     return order
 
 
@@ -588,11 +570,6 @@ def reachability(parents: Sequence[Sequence[int]]) -> np.ndarray:
         for cause in parents[node]:
             leads_to[node] |= leads_to[cause]
     return leads_to.T
-
-
-def _sources_first(A: Floats | Mask) -> list[int]:
-    """Return the variables in causal order, without those on cycles and their descendants."""
-    return causes_first(_parents(A))
 
 
 def _parents(A: Floats | Mask) -> list[list[int]]:

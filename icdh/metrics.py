@@ -38,18 +38,20 @@ class Pair(NamedTuple):
         return self.weights.astype(bool)
 
 
-def comparable(estimate: object, truth: object) -> Pair:
+def comparable(estimate: object, truth: object, *, with_edges: bool = False) -> Pair:
     """Return both graphs with their variables in the order of the truth.
 
     Parameters
     ----------
     estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
         The graphs to compare. Labels are matched if both have them.
+    with_edges : bool
+        Whether the truth must have edges, as rates need some.
 
     Raises
     ------
     ValueError
-        If a graph is malformed or the two are of different variables.
+        If a graph is malformed, the two are of different variables, or the truth lacks edges.
     """
     estimated, true = check_graph(estimate, argument="estimate"), check_graph(truth, argument="truth")
     weights = estimated.weights
@@ -62,21 +64,9 @@ def comparable(estimate: object, truth: object) -> Pair:
             raise ValueError(f"estimate has a variable {unknown[0]!r} that truth has not; give both the same names")
         order = [estimated.names.index(name) for name in true.names]
         weights = weights[np.ix_(order, order)]
-    return Pair(np.abs(weights), true.weights != 0)
-
-
-def comparable_with_edges(estimate: object, truth: object) -> Pair:
-    """Return what `comparable` does; raise ValueError if the truth has no edges, as rates need some.
-
-    Parameters
-    ----------
-    estimate, truth : array_like, shape (N, N), or DataFrame, or networkx graph
-        The graphs to compare.
-    """
-    pair = comparable(estimate, truth)
-    if not pair.truth.any():
+    if with_edges and not true.weights.any():
         raise ValueError("truth has no edges, so that no share of them can be found; compare with shd instead")
-    return pair
+    return Pair(np.abs(weights), true.weights != 0)
 
 
 class EdgeDifferences(NamedTuple):
@@ -135,11 +125,8 @@ def edge_differences(estimate: object, truth: object, *, undirected: str = "stri
     differs = (forward != true_forward) | (backward != true_backward)
     if undirected == "favourable":
         differs &= ~(forward & backward)
-    return EdgeDifferences(
-        extra=int(np.sum(adjacent & ~truly_adjacent)),
-        missing=int(np.sum(~adjacent & truly_adjacent)),
-        reversed=int(np.sum(adjacent & truly_adjacent & differs)),
-    )
+    kinds = adjacent & ~truly_adjacent, ~adjacent & truly_adjacent, adjacent & truly_adjacent & differs
+    return EdgeDifferences(*map(int, map(np.count_nonzero, kinds)))
 
 
 def shd(estimate: object, truth: object, *, undirected: str = "strict") -> int:
@@ -279,7 +266,7 @@ def edge_scores(estimate: object, truth: object) -> EdgeScores:
     >>> round(scores.precision, 3), scores.recall
     (0.333, 0.5)
     """
-    pair = comparable_with_edges(estimate, truth)
+    pair = comparable(estimate, truth, with_edges=True)
     return _scores(pair.estimate, pair.truth)
 
 
@@ -310,7 +297,7 @@ def skeleton_scores(estimate: object, truth: object) -> EdgeScores:
     >>> round(scores.precision, 3), scores.recall
     (0.667, 1.0)
     """
-    pair = comparable_with_edges(estimate, truth)
+    pair = comparable(estimate, truth, with_edges=True)
     return _scores(*(np.triu(edges | edges.T) for edges in (pair.estimate, pair.truth)))
 
 
@@ -364,7 +351,7 @@ def precision_recall_curve(estimate: object, truth: object) -> PrecisionRecallCu
     >>> float(curve.precision.max()), float(curve.recall.max())
     (1.0, 1.0)
     """
-    pair = comparable_with_edges(estimate, truth)
+    pair = comparable(estimate, truth, with_edges=True)
     possible = ~np.eye(len(pair.truth), dtype=bool)
     thresholds, group = np.unique(pair.weights[possible], return_inverse=True)
     true = np.bincount(group, weights=pair.truth[possible], minlength=len(thresholds))
@@ -438,7 +425,7 @@ def evaluate(estimate: object, truth: object, *, threshold: float = 0.0) -> dict
     >>> metrics["shd"], metrics["reversed"], metrics["extra"], metrics["missing"]
     (2, 1, 1, 0)
     """
-    weights, true = comparable_with_edges(estimate, truth)
+    weights, true = comparable(estimate, truth, with_edges=True)
     if not is_dag(true):
         raise ValueError("truth has a cycle; it must be a DAG")
     Number(0).check("threshold", threshold)

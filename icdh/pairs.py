@@ -32,7 +32,7 @@ from icdh._utils.checks import Number, random_generator
 from icdh._utils.entropy import vasicek_entropy
 from icdh._utils.result import Result
 from icdh.diagnostics.independence import Distances, distance_correlation, p_value
-from icdh.exceptions import DataWarning, warn
+from icdh.exceptions import warn
 from icdh.files import LabelledTable
 from icdh.knowledge import Knowledge
 
@@ -222,7 +222,7 @@ def causal_direction(
         score, forward, backward = -score, backward, forward
     is_linear = abs(np.mean(first.values * second.values)) > 1.0 - 1e-12
     if is_linear:
-        warn(f"{names[1]!r} is a linear function of {names[0]!r}: no data identify the cause", DataWarning)
+        warn(f"{names[1]!r} is a linear function of {names[0]!r}: no data identify the cause")
     if is_linear or there == back:  # each pair is there the other way round, too
         score = confidence = 0.0
     elif in_doubt:
@@ -281,7 +281,7 @@ def _is_coarse(*columns: _Standardised) -> bool:
     """Return whether a point mass or few values may decide the direction; warn of these, of ties and of few rows."""
     n, coarse = columns[0].values.size, False
     if n < PAIRS.min_reliable_rows:
-        warn(f"{n} observations: expect an unreliable direction; collect more", DataWarning)
+        warn(f"{n} observations: expect an unreliable direction; collect more")
     for column in columns:
         distinct = np.unique(column.values).size
         coarse |= column.mass is not None or distinct < FEW_VALUES
@@ -289,13 +289,11 @@ def _is_coarse(*columns: _Standardised) -> bool:
             warn(
                 f"{column.name!r} has {distinct} distinct values in {n} observations: ties are spread at random; "
                 "if you can, measure with more digits",
-                DataWarning,
             )
         if column.mass is not None:
             warn(
                 f"{column.name!r} has {column.mass}, as of censored values or of many zeros: with a point mass the "
                 "direction cannot be trusted",
-                DataWarning,
             )
     return coarse
 
@@ -308,7 +306,6 @@ def _may_be_independent(first: _Standardised, second: _Standardised) -> bool:
         warn(
             f"{first.name!r} and {second.name!r} have p = {p:.2g} if they are independent: nothing shows that they "
             "depend on one another, and so that there is a cause to find",
-            DataWarning,
         )
     return p > PAIRS.level
 

@@ -60,8 +60,8 @@ def replace_on_success(path: Pathname) -> Iterator[Path]:
             yield temporary
             with open(temporary, "rb+") as file:
                 os.fsync(file.fileno())
-            if older := _status(target):
-                os.chmod(temporary, stat.S_IMODE(older.st_mode))
+            if older := _mode(target):
+                os.chmod(temporary, stat.S_IMODE(older))
             os.replace(temporary, target)
 
 
@@ -113,7 +113,7 @@ def check_writable(path: Pathname) -> None:
             raise IsADirectoryError("it is a folder; add the name of a file")
         if not os.path.isdir(target.parent):
             raise FileNotFoundError(f"there is no folder {target.parent}")
-        if _status(target) and not os.access(target, os.W_OK):
+        if _mode(target) and not os.access(target, os.W_OK):
             raise PermissionError("the file is write-protected")
         if not _is_special(target):
             with _temporary_file(target):
@@ -134,16 +134,16 @@ def _target(path: Pathname) -> Path:
     return Path(os.path.realpath(path) if os.path.islink(path) else path)
 
 
-def _status(target: Path) -> os.stat_result | None:
+def _mode(target: Path) -> int:
+    """Return what a file is and its permissions; 0 if there is none."""
     try:
-        return os.stat(target)
+        return os.stat(target).st_mode
     except FileNotFoundError:
-        return None
+        return 0
 
 
 def _is_special(target: Path) -> bool:
-    status = _status(target)
-    return status is not None and not stat.S_ISREG(status.st_mode)
+    return _mode(target) != 0 and not target.is_file()
 
 
 @contextmanager

@@ -9,25 +9,19 @@ class _Waiting:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._since: float | None = None
+        self.since: float | None = None  # when a wait under way began
 
     def begin(self) -> None:
         """Note that the compiler is at work."""
-        self._since = time.monotonic()
+        self.since = time.monotonic()
 
     def end(self) -> None:
         """Note that the compiler is done."""
-        self.seconds = self.until(time.monotonic())
-        self._since = None
-
-    @property
-    def under_way(self) -> bool:
-        """Whether the compiler is at work."""
-        return self._since is not None
+        self.seconds, self.since = self.until(time.monotonic()), None
 
     def until(self, now: float) -> float:
         """Return the seconds of waiting until ``now``, those of a wait under way included."""
-        since = self._since
+        since = self.since
         return self.seconds if since is None else self.seconds + now - since
 
 
@@ -101,7 +95,7 @@ class Clock:
 
     def describe(self) -> str:
         """Return what is being done, and an estimate of how long that still takes."""
-        if compiling.under_way:
+        if compiling.since is not None:
             return "compiling"
         parts = [self.stage, self.task]
         if 0 < self.done < self.total:

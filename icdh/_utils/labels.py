@@ -1,10 +1,10 @@
 """Names of columns: default names, names as text, the index of a name. And other words of messages."""
 
 import numbers
-import unicodedata
 from collections.abc import Hashable, Iterable, Sequence, Sized
 from difflib import get_close_matches
 from typing import TypeVar
+from unicodedata import category
 
 from icdh.exceptions import option
 
@@ -20,10 +20,7 @@ def printable(label: object) -> str:
     r"""Return a label of any type as one line of text, control characters written out: a line end becomes ``\n``."""
     # Controls, surrogates, unassigned characters, separators of lines and paragraphs: they break XML and terminals.
     unprintable = {"Cc", "Cs", "Cn", "Zl", "Zp"}
-    return "".join(
-        character.encode("unicode_escape").decode() if unicodedata.category(character) in unprintable else character
-        for character in str(label)
-    )
+    return "".join(c.encode("unicode_escape").decode() if category(c) in unprintable else c for c in str(label))
 
 
 def texts(names: Iterable[Hashable]) -> list[str]:
@@ -53,9 +50,8 @@ def variable_index(key: Hashable, names: Sequence[Hashable], argument: str) -> i
         known = f"{listed(names)}{did_you_mean(key, names)}"
         raise ValueError(f"{option(argument)} has the variable {key!r}, which is not one of {known}")
     if not 0 <= int(key) < len(names):
-        raise ValueError(
-            f"{option(argument)} has the index {key}, but the variables are numbered 0 ... {len(names) - 1}"
-        )
+        known = f"the variables are numbered 0 ... {len(names) - 1}"
+        raise ValueError(f"{option(argument)} has the index {key}, but {known}")
     return int(key)
 
 

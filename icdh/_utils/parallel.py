@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import product
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TypeVar
@@ -60,13 +61,11 @@ def _thread_controls(path: Path) -> Iterator[tuple[Control, Control]]:
     except OSError as error:  # a fit on two threads is slow; a fit that does not start is worse
         logger.debug("threads of %s are left as they are: %s", path.name, error)
         return
-    for prefix in ("scipy_openblas_", "openblas_"):
-        for suffix in ("64_", ""):
-            getter = getattr(library, f"{prefix}get_num_threads{suffix}", None)
-            setter = getattr(library, f"{prefix}set_num_threads{suffix}", None)
-            if getter is not None and setter is not None:
-                yield getter, setter
-                return
+    for prefix, suffix in product(("scipy_openblas_", "openblas_"), ("64_", "")):
+        getter, setter = (getattr(library, f"{prefix}{does}_num_threads{suffix}", None) for does in ("get", "set"))
+        if getter is not None and setter is not None:
+            yield getter, setter
+            return
 
 
 @contextmanager

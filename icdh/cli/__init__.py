@@ -11,9 +11,10 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -40,15 +41,15 @@ COMMANDS = {
 }
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+def build_parser(whole: bool = True) -> argparse.ArgumentParser:
+    """Return the parser of all commands, whose help is whole or shows what is usual."""
     summary = "Learn from a table which variable causes which. Start with: icdh fit data.csv"
     parser = CommandParser(prog="icdh", description=summary)
     parser.add_argument("--version", action="version", version=f"icdh {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
     for name, module in COMMANDS.items():
         command: type[Command] = getattr(import_module(f"icdh.cli.{module}"), name.capitalize())
-        subparsers.add_parser(name, help=command.summary, description=command.description).take(command)
+        subparsers.add_parser(name, help=command.summary, description=command.description).take(command, whole)
     return parser
 
 
@@ -71,7 +72,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def parse(argv: list[str] | None = None) -> Command:
     """Return the command that the arguments of `main` are; without any, show the list of commands."""
-    parser, words = build_parser(), sys.argv[1:] if argv is None else argv
+    words = sys.argv[1:] if argv is None else argv
+    parser = build_parser(whole=any(word.startswith("--help-") for word in words))
     if not words:
         parser.print_help(sys.stderr)
         parser.exit(BAD_INPUT)
@@ -95,16 +97,9 @@ def _command(kind: type[Command], **given: Any) -> Command:
 def run(command: Command) -> int:
     """Run a command, and return its exit code."""
     _prepare_streams()
-    shown: set[str] = set()
-
-    def show_once(message: Warning | str, *where: object, **details: object) -> None:
-        """Show a warning once, not again with every pair of columns or resample that it is about."""
-        if str(message) not in shown:
-            shown.add(str(message))
-            say("warning", message)
-
+    say_once = cache(partial(say, "warning"))  # not again with every pair of columns or resample
     with warnings.catch_warnings(), naming(as_option), _notes_of_the_library(command.quiet):
-        warnings.showwarning = show_once
+        warnings.showwarning = lambda message, *where, **details: say_once(str(message))
         for category in (ConvergenceWarning, DataWarning):
             warnings.simplefilter("always", category)
         try:
@@ -147,22 +142,14 @@ def _notes_of_the_library(quiet: bool) -> Iterator[None]:
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose errors fit on one line, name the command and suggest what was meant.
-
-    Attributes
-    ----------
-    usual : collection of str
-        The destinations of the options that ``--help`` shows; all, if there are none. ``--help-all`` shows the others.
-    """
-
-    usual: Collection[str] = ()
+    """A parser whose errors fit on one line, name the command and suggest what was meant."""
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
         self._negative_number_matcher = re.compile(r"-\.?\d")  # -999,* is a value, too
 
-    def take(self, command: type[Command]) -> None:
-        """Read the options of a command."""
+    def take(self, command: type[Command], whole: bool) -> None:
+        """Read the options of a command; its help is whole or shows those that are usual."""
         self.set_defaults(kind=command)
         for title, options in command.groups():
             group = self.add_argument_group(title) if title else self
@@ -181,9 +168,13 @@ class CommandParser(argparse.ArgumentParser):
                 group.add_argument(*flags, default=argparse.SUPPRESS, **parameter(name))
         self.add_argument("--debug", action="store_true", help="show where in the program an error arose")
         if command.usual:
-            self.usual, self.usage = ("help", "help_all", *command.usual), f"{self.prog} [options] data.csv"
-            words = "show all options and exit"
-            self.add_argument("--help-all", action=_HelpAll, nargs=0, default=argparse.SUPPRESS, help=words)
+            self.usage = f"{self.prog} [options] data.csv"
+            self.add_argument("--help-all", action="help", help="show all options and exit")
+        if command.usual and not whole:
+            hidden = [action for action in self._actions if action.dest not in ("help", "help_all", *command.usual)]
+            for action in hidden:
+                action.help = argparse.SUPPRESS
+            self.epilog = f"{len(hidden)} more options: {self.prog} --help-all"
 
     def parse_known_args(  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -213,19 +204,9 @@ class CommandParser(argparse.ArgumentParser):
             meant = did_you_mean(value, action.choices)
             raise argparse.ArgumentError(argument, f"{value!r} is none of {listed(action.choices)}{meant}")
 
-    def format_help(self) -> str:
-        """Return the help of the usual options, and the number of the others."""
-        hidden = {action: action.help for action in self._actions if self.usual and action.dest not in self.usual}
-        for action in hidden:
-            action.help = argparse.SUPPRESS
-        text = super().format_help()
-        for action, help in hidden.items():
-            action.help = help
-        return f"{text}\n{len(hidden)} more options: {self.prog} --help-all\n" if hidden else text
-
     def error(self, message: str) -> NoReturn:
         """Print the error in one line, with the command that shows help, and exit."""
-        if message == "one of the arguments data --dataset is required":
+        if message.startswith("one of the arguments data "):
             place = f"before options that take several names: {self.prog} data.csv --drop id"
             model = "; a model may stand in its place" if "--model" in self._option_string_actions else ""
             message = f"a table is missing; it stands {place}{model}"
@@ -233,11 +214,3 @@ class CommandParser(argparse.ArgumentParser):
             place = f"{self.prog} m.icdh data.csv, after icdh fit data.csv --save m.icdh"
             message = f"a model and a table are required: {place}"
         self.exit(BAD_INPUT, f"{self.prog}: error: {message}; see {self.prog} --help\n".replace("?;", "?"))
-
-
-class _HelpAll(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
-        assert isinstance(parser, CommandParser)
-        parser.usual = ()
-        parser.print_help()
-        parser.exit()

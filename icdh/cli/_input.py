@@ -17,19 +17,9 @@ from icdh._table.experiments import Interventions, Shift
 from icdh._table.missing_codes import Declared
 from icdh._table.table import Table
 from icdh._utils.arrays import Floats, Mask, Observations
-from icdh._utils.labels import counted, printable, variable_index
+from icdh._utils.labels import counted, variable_index
 from icdh.cli._messages import as_option, report
-from icdh.cli._options import (
-    DELIMITERS,
-    DONE_ABOUT_GAPS,
-    STANDARD_INPUT,
-    Actions,
-    Command,
-    File,
-    Learned,
-    names_in,
-    option_named,
-)
+from icdh.cli._options import DELIMITERS, DONE_ABOUT_GAPS, STANDARD_INPUT, Actions, Command, File, names_in
 from icdh.files import LabelledTable, UnreadableTableError, check_writable, read_with_labels, write_table
 from icdh.files.sheet import Options
 from icdh.files.text import delimited
@@ -170,12 +160,12 @@ class Input(NamedTuple):
         How much rows count, as arguments of the functions of the library that take it; empty if all count alike.
     units : dict of str to list of str
         The units of every row that rows are compared within, by column.
-    truth : ndarray or None
-        The true graph of a data set of the package.
     missing_values : mapping or None
         Codes of missing values in the columns that are read.
     changes : sequence of str
         A line about every change to the table.
+    truth : ndarray or None
+        The true graph of a data set of the package.
     """
 
     table: LabelledTable
@@ -184,9 +174,9 @@ class Input(NamedTuple):
     sequence: bool = False
     weights: Mapping[str, Any] = MappingProxyType({})
     units: Mapping[str, Any] = MappingProxyType({})
-    truth: Floats | None = None
     missing_values: Declared = None
     changes: Sequence[str] = ()
+    truth: Floats | None = None
 
     @property
     def relations(self) -> dict[str, Any]:
@@ -268,9 +258,7 @@ def read_input(command: Command, model: StructuralModel | None = None, read: Seq
     if codes is not None:
         in_table = {name: codes[name] for name in (None, *table.names) if name in codes}
     groups = labels_of.get(command.group_column)
-    return Input(
-        table, interventions, groups, command.sequence, weights, units, missing_values=in_table, changes=changes
-    )
+    return Input(table, interventions, groups, command.sequence, weights, units, in_table, changes)
 
 
 def _weights(table: LabelledTable, command: Command) -> tuple[LabelledTable, dict[str, Any]]:
@@ -280,9 +268,7 @@ def _weights(table: LabelledTable, command: Command) -> tuple[LabelledTable, dic
     at, column = variable_index(command.weights, table.names, "sample_weight"), f"column {command.weights!r}"
     cells = table.values[:, at].tolist()
     if text := [cell for cell in cells if isinstance(cell, str)]:
-        raise ValueError(
-            f"{column} of --weights holds text such as {text[0]!r}; weights are numbers: name another column"
-        )
+        raise ValueError(f"{column} of --weights holds text such as {text[0]!r}; name a column of numbers")
     weights = np.array(cells, dtype=float)
     if command.missing == "drop":
         weights[np.isnan(weights)] = 0.0
@@ -326,11 +312,11 @@ def _remedy(command: Command, options: Mapping[str, object]) -> str:
         elif isinstance(value, bool):
             words.append(as_option(name, (value,)))
         elif several:
-            words += [option_named(name), *several]
+            words += [as_option(name), *several]
         else:
-            given = _without(given, option_named(name), f"--{name.replace('_', '-')}")
+            given = _without(given, as_option(name), f"--{name.replace('_', '-')}")
             known = DELIMITERS.items() if name == "delimiter" else ()
-            words += [option_named(name), next((word for word, mark in known if mark == value), str(value))]
+            words += [as_option(name), next((word for word, mark in known if mark == value), str(value))]
     if not words:
         return ""
     choices = command.options()["missing"].metadata["how"]["choices"]
@@ -359,12 +345,9 @@ def _check(command: Command) -> None:
     """Raise ValueError if the options about rows do not go together or with the others."""
     if command.targets is not None and command.condition_column is None:
         raise ValueError("--targets goes with --condition-column NAME, the column that holds the conditions")
-    if command.condition_column is not None and command.dataset:
-        raise ValueError("--condition-column is about a file; the conditions of a data set of the package are known")
-    if command.group_column is not None and command.dataset:
-        raise ValueError("--group-column is about a file; the rows of a data set of the package have no groups")
-    if command.weights is not None and command.dataset:
-        raise ValueError("--weights is about a file to learn from; leave it out")
+    of_file = [name for name in ("condition_column", "group_column", "weights") if getattr(command, name) is not None]
+    if command.dataset and of_file:
+        raise ValueError(f"{as_option(of_file[0])} is about a file, not a data set of the package; leave it out")
     if command.weights in command.drop or (command.frequency and command.weights is None):
         raise ValueError("--weights must name a column that --drop keeps, and --frequency goes with it")
     if (command.group_column is not None or command.sequence) and command.method == "icdh":
@@ -409,14 +392,3 @@ def _targets(text: str) -> dict[Hashable, list[str] | None]:
     targets = names_in([names for *_, names in parts])
     pairs = zip(parts, targets, strict=True)
     return {condition.strip(): None if names == ["?"] else names for (condition, *_), names in pairs}
-
-
-def target_lines(model: Learned) -> list[str]:
-    """Return for every condition of unknown targets a line about what it was found to act on."""
-    names, threshold = model.model_.names, getattr(model, "threshold", 0.0)
-    lines = []
-    for condition, weights in model.targets_.items():
-        reached = sorted((-weight, str(n)) for weight, n in zip(weights, names, strict=True) if weight > threshold)
-        found = ", ".join(f"{printable(name)} ({-weight:.3g})" for weight, name in reached)
-        lines.append(f"condition {printable(str(condition))} acts on {found or 'nothing that was found'}")
-    return lines

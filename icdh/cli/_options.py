@@ -117,7 +117,7 @@ def several(metavar: str, help: str, **more: Any) -> Any:
 
 def repeated(metavar: str, help: str, **more: Any) -> Any:
     """Return an option that may be given several times, with one value each."""
-    return option((), help, action="append", metavar=metavar, **more)
+    return option((), f"{help}; may be repeated", action="append", metavar=metavar, **more)
 
 
 def names(metavar: str, help: str, **more: Any) -> Any:
@@ -290,9 +290,7 @@ def about_gaps(choices: Sequence[str]) -> Any:
 class TextFormat:
     """How a text file is written."""
 
-    delimiter: str | None = text(
-        "C", "separator: a character, tab or space; detected by default", flags="--sep --delimiter", type=_mark
-    )
+    delimiter: str | None = text("C", "separator, or tab; else detected", flags="--sep --delimiter", type=_mark)
     decimal: str | None = choice((".", ","), "the decimal mark; detected by default")
     encoding: str | None = text("NAME", "such as latin-1 or utf-16; by default UTF-8")
 
@@ -329,9 +327,7 @@ class Columns:
 class Relations:
     """Which rows depend on one another."""
 
-    group_column: str | None = text(
-        "NAME", "column of groups of dependent rows (visits of a person); it is no variable"
-    )
+    group_column: str | None = text("NAME", "column of groups of dependent rows (visits of a person), no variable")
     sequence: bool = flag("rows depend on those before them; with --group-column, on those of their group")
 
 
@@ -360,12 +356,8 @@ class Experiments:
 class Actions:
     """What an intervention does."""
 
-    do: Sequence[str] = repeated(
-        "NAME=VALUE", "set a variable to a value, in its units, or to a label; may be repeated"
-    )
-    shift: Sequence[str] = repeated(
-        "NAME=AMOUNT", "add an amount to a variable, whatever its causes make it; may be repeated"
-    )
+    do: Sequence[str] = repeated("NAME=VALUE", "set a variable to a value, in its units, or to a label")
+    shift: Sequence[str] = repeated("NAME=AMOUNT", "add an amount to a variable, whatever its causes make it")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -383,9 +375,7 @@ class TableOptions(Relations, Format, Columns, Weights):
 
     title = "input"
     data: str = read(TABLE, "the table", default="", nargs="?", either=REQUIRED)
-    dataset: str | None = choice(
-        ("sachs", "sachs-experiments"), "a data set of the package, in place of a file", either=REQUIRED
-    )
+    dataset: str | None = choice(("sachs", "sachs-experiments"), "a data set of the package", either=REQUIRED)
     missing: str = about_gaps(MISSING)
 
 
@@ -411,14 +401,11 @@ def _tiers(text: str) -> list[list[str]]:
 
 def names_in(texts: Sequence[str]) -> list[list[str]]:
     """Return the names in each of some texts: separated by commas if any of them holds one, else by spaces."""
-    comma = any("," in text for text in texts)
-    return [
-        [name.strip() for name in (text.split(",") if comma else text.split())] if text.strip() else []
-        for text in texts
-    ]
+    comma = "," if any("," in text for text in texts) else None
+    return [[name.strip() for name in text.split(comma)] if text.strip() else [] for text in texts]
 
 
-PATTERNS = "by names or patterns such as 'gene_*'; may be repeated"
+PATTERNS = "by names or patterns such as 'gene_*'"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -427,12 +414,8 @@ class KnowledgeOptions:
 
     title = "knowledge"
     knowledge: str | None = read("file of background knowledge: .toml or .json")
-    forbid: Sequence[list[str]] = repeated(
-        "CAUSE,EFFECT", f"an edge that must not be in the graph, {PATTERNS}", type=_edge
-    )
-    require: Sequence[list[str]] = repeated(
-        "CAUSE,EFFECT", f"an edge that must be in the graph, {PATTERNS}", type=_edge
-    )
+    forbid: Sequence[list[str]] = repeated("CAUSE,EFFECT", f"an edge that must not be there, {PATTERNS}", type=_edge)
+    require: Sequence[list[str]] = repeated("CAUSE,EFFECT", f"an edge that must be there, {PATTERNS}", type=_edge)
     tiers: Sequence[list[str]] = text(
         "'A B; C'",
         "groups of variables in order of time; no variable causes one of an earlier group, those in no group are free; "
@@ -457,12 +440,11 @@ def _described(kind: type[Learned]) -> dict[str, str]:
     """Return the first clause that the docstring of an estimator has about each of its parameters."""
     section = (kind.__doc__ or "").partition("Parameters\n")[2].partition("Attributes\n")[0]
     entries = re.findall(r"^    (\w[\w, ]*) : .*\n((?: {8}.*\n)+)", section, flags=re.MULTILINE)
-    clauses = {names: re.split(r"[.:;]\s", f"{' '.join(words.split())} ")[0] for names, words in entries}
-    return {
-        name: clause[0].lower() + clause[1:].replace("`", "")
-        for names, clause in clauses.items()
-        for name in names.split(", ")
-    }
+    described: dict[str, str] = {}
+    for names, words in entries:
+        clause = re.split(r"[.:;]\s", f"{' '.join(words.split())} ")[0].replace("`", "")
+        described |= dict.fromkeys(names.split(", "), clause[0].lower() + clause[1:])
+    return described
 
 
 DESCRIBED = _described(ICDH) | _described(HNMSearch)

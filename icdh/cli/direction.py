@@ -11,8 +11,8 @@ from icdh._utils.arrays import Floats, Mask
 from icdh._utils.labels import aligned, counted, listed, printable
 from icdh.cli import _options as options
 from icdh.cli._input import read_input
-from icdh.cli._learning import knowledge_of
 from icdh.cli._messages import INTERRUPTED, report, watched
+from icdh.cli.fit import knowledge_of
 from icdh.exceptions import WarningList, collected_warnings
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ class Direction(options.Format, options.Columns, options.KnowledgeOptions, optio
         "--columns names, each pair on its own: a common cause of both is not accounted for."
     )
     data: str = options.read(options.TABLE, "the table")
-    abstain_below: float = options.number(
-        0.0, "least confidence of a verdict; of pairs without a direction 11 %% exceed 2, 3 %% exceed 4"
-    )
+    abstain_below: float = options.number(0.0, "least confidence; of pairs without a direction 11 %% exceed 2, 3 %% 4")
     seed: int = options.whole(0, "random seed of the subsamples")
     missing: str = options.about_gaps(("error", "drop"))
 

@@ -14,8 +14,8 @@ from icdh._utils.checks import LEVEL
 from icdh._utils.labels import aligned, listed, printable, short, variable_index
 from icdh.cli import _options as options
 from icdh.cli._input import Input, cell_of, is_model, loaded, read_input
-from icdh.cli._learning import knowledge_of, learned
 from icdh.cli._messages import watched, with_warnings
+from icdh.cli.fit import knowledge_of, learned
 from icdh.diagnostics.result import EXPLAIN
 from icdh.plotting import check_plot_path, save_figure
 
@@ -39,13 +39,8 @@ def _check(command: "Effects") -> None:
         raise ValueError("name a cause and an effect by --cause and --effect, or neither for all pairs")
     if command.cause is None and (command.values or command.plot or command.report):
         raise ValueError("--values, --plot and --report are about one pair; name its --cause and --effect")
-    given = {
-        "--adjust": command.adjust,
-        "--within": command.within,
-        "--contrast": command.contrast,
-        "--target": command.target != "all",
-    }
-    of_rows = [flag for flag, value in given.items() if value]
+    of_rows = [f"--{name}" for name in ("adjust", "within", "contrast") if getattr(command, name)]
+    of_rows += ["--target"] * (command.target != "all")
     if of_rows and not _compares_rows(command):
         raise ValueError(
             f"the graph's curves have no {listed(of_rows)}, which are about rows; name the table, --cause and "
@@ -203,9 +198,7 @@ class Question:
     target: str = options.choice(("all", "treated", "untreated"), "the rows the answer is about", "all")
     level: float = options.option(0.95, "probability of the interval", **options.reader_of(LEVEL))
     values: Sequence[str] = options.several("X", "the curve of the effect at these values, by the graph")
-    model: str | None = options.read(
-        "a fitted model whose graph is used, also given before the table; else one is fitted"
-    )
+    model: str | None = options.read("a fitted model whose graph is used; it may also stand before the table")
 
 
 @dataclass(frozen=True, kw_only=True)

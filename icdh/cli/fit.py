@@ -1,48 +1,176 @@
-"""``icdh fit`` and ``explain``: learn a graph, print, write and draw it, ask about its roots; and what was printed."""
+"""``icdh fit`` and ``explain``: learn a graph, print, write and draw it, ask about its roots; and what was printed.
 
+How a fit is under way, other commands share.
+"""
+
+import os
 import re
 import shlex
+import signal
+import sys
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from icdh._estimators.hnm_search import HNMSearch
+from icdh._model.export import weight_unit
 from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Floats
 from icdh._utils.checks import n_workers
 from icdh._utils.clock import Clock
-from icdh._utils.labels import counted, printable
-from icdh.cli._input import Input, read_input, source, succeeds, target_lines
-from icdh.cli._learning import edge_list, learned
+from icdh._utils.labels import counted, edge_lines, printable
+from icdh.cli import _options as options
+from icdh.cli._input import Input, read_input, source, succeeds
 from icdh.cli._messages import BAD_INPUT, INTERRUPTED, report, watched, with_warnings
-from icdh.cli._options import USUAL, Command, Learned, Learning, Loudness, UncertaintyOptions, read, whole, written
+from icdh.cli._options import Command, Learned, Learning
 from icdh.cli.saved_model import check_page_path, write_page
-from icdh.diagnostics.result import EdgeCheck, edge_records
+from icdh.diagnostics.result import EXPLAIN, EdgeCheck, edge_records, edge_rows, marks_explained, unweighed
 from icdh.exceptions import import_extra, option
 from icdh.files import graph_writer, read_graph, write_graph
 from icdh.files.graphs import NAMES_OF_FORMATS
 from icdh.graphs import is_dag
+from icdh.knowledge import Knowledge
 from icdh.plotting import check_plot_path, plot_comparison, plot_model, save_figure
 from icdh.plotting.graph import drawn_weights
+from icdh.progress import Progress
 
 if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
 
 
-def _page(name: str) -> str:
-    """Return the text of a file of this package."""
-    return files("icdh.cli").joinpath(name).read_text(encoding="utf-8")
+def knowledge_of(known: options.KnowledgeOptions) -> Knowledge:
+    """Return the knowledge of the file and of the other options together."""
+    groups = {"tiers": known.tiers, "roots": known.roots, "leaves": known.leaves}
+    given = Knowledge(forbidden=known.forbid, required=known.require, **groups)
+    return Knowledge.read(known.knowledge) | given if known.knowledge else given
+
+
+def estimator_of(command: Learning, rows: Input) -> Learned:
+    """Return the estimator that a command describes."""
+    given = dict(command.parameters)
+    if command.kinds:
+        given["kinds"] = dict(command.kinds)
+    for name in given:
+        if name not in options.DEFAULTS[command.method]:
+            (other,) = (method for method, params in options.DEFAULTS.items() if name in params)
+            unknown = f"{options.option_named(name)} is no option of --method {command.method}"
+            raise ValueError(f"{unknown}; leave it out, or pass --method {other}")
+    given |= {"missing": command.missing, "missing_values": rows.missing_values, "verbose": command.verbose}
+    knowledge = knowledge_of(command)
+    given["knowledge"] = None if knowledge == Knowledge() else knowledge
+    return options.METHODS[command.method](**given, random_state=command.seed)
+
+
+def learned(command: Learning, rows: Input) -> Learned:
+    """Fit the estimator that a command describes, show how far it is, and return it."""
+    estimator = estimator_of(command, rows)
+    with watched(command, "steps") as callback, answered(callback):
+        estimator.set_params(callback=callback).fit(rows.table, **rows.relations)
+    return estimator.set_params(callback=None)
+
+
+@contextmanager
+def answered(callback: Progress) -> Iterator[None]:
+    """Acknowledge an interrupt at once, if there are steps to keep; later ones change nothing."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def answer(number: int, frame: FrameType | None) -> None:
+        if callback.is_interrupted:
+            return
+        callback.is_interrupted = True
+        if callback.shown and callback.steps > 0:
+            begin = b"\n" if sys.stderr.isatty() else b""
+            os.write(2, begin + b"icdh: note: stopping; the best graph so far follows\n")  # even inside a print
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, answer)
+    try:
+        yield
+    finally:
+        if not callback.is_interrupted:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def edge_list(model: Learned, records: Sequence[EdgeCheck]) -> list[str]:
+    """Return the lines that a fit prints: a summary, the edges, strongest first, and what their marks mean.
+
+    `icdh explain` says the rest.
+    """
+    unit = weight_unit(model.model_)
+    lines = [_head(model, len(records)), *(edge_lines(edge_rows(records, unit)) if records else [])]
+    lines += marks_explained(records)
+    lines += filter(None, [unweighed(records, unit), *_about_rows(model, records), _about_search(model, records)])
+    return [*lines, EXPLAIN] if records else lines
+
+
+def _about_search(model: Learned, records: Sequence[EdgeCheck]) -> str:
+    """Return a line about what was not searched; of a search that ended, that no edge is no evidence."""
+    if model.knowledge and Knowledge.of(model.knowledge).rules(model.model_.names).forbidden.all():
+        return "knowledge forbids every edge: none was looked for, and no edge means nothing"
+    if not (model.timed_out_ or model.interrupted_):
+        return "" if records else "no edge stands out in these rows: that is no evidence that nothing causes anything"
+    ended = f"{option('max_seconds')} was over" if model.timed_out_ else "the fit was interrupted"
+    moves = len(model.history_)
+    what = "moves" if isinstance(model, HNMSearch) else "rounds"
+    if not moves:
+        return f"{ended} before the first of the {what}: nothing was searched, and no edge means nothing"
+    return f"{ended} after {moves} {what}: edges that are not listed may not have been searched"
+
+
+def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> Iterator[str]:
+    """Yield lines about the rows that strengths are counted in, if not in all as they are."""
+    from icdh._estimators.graph_search import SIZES
+
+    about = model.model_.about
+    n_rows = about.get("n_observations", 0)
+    if about.get("weights") == "sampling":
+        yield f"rows have weights: effective sample size {about.get('n_effective', 0.0):.0f} of {n_rows}"
+    elif records and isinstance(model, HNMSearch):
+        scores, counted_rows = model.found_graph().scores, n_rows
+        if n_rows > SIZES.long_table:
+            counted_rows = SIZES.subsample
+            yield f"strengths are in nats of {counted_rows:,} of {n_rows:,} rows"
+        if scores.families.related is not None:
+            size = counted_rows / scores.models.largest_design_effect()
+            yield f"rows depend on one another: effective sample size down to {size:,.0f} of {counted_rows:,}"
+
+
+def _head(model: Learned, n_edges: int) -> str:
+    if isinstance(model, HNMSearch):
+        course = counted(len(model.history_), "move")
+    else:
+        course = counted(len(model.history_), "round") + (", converged" if model.converged_ else ", not converged")
+    return (
+        f"{counted(model.model_.about.get('n_observations', 0), 'observation')} of "
+        f"{counted(model.n_features_in_, 'variable')}: {counted(n_edges, 'edge')}, "
+        f"negative log-likelihood {model.nll_:.4f} nats a row, {course}"
+    )
+
+
+def target_lines(model: Learned) -> list[str]:
+    """Return for every condition of unknown targets a line about what it was found to act on."""
+    names, threshold = model.model_.names, getattr(model, "threshold", 0.0)
+    lines = []
+    for condition, weights in model.targets_.items():
+        reached = sorted((-weight, str(n)) for weight, n in zip(weights, names, strict=True) if weight > threshold)
+        found = ", ".join(f"{printable(name)} ({-weight:.3g})" for weight, name in reached)
+        lines.append(f"condition {printable(str(condition))} acts on {found or 'nothing that was found'}")
+    return lines
 
 
 @cache
-def _given() -> frozenset[str]:
-    """Return the names of what nothing else causes, read when they are asked about."""
-    return frozenset(_page("roots.txt").split())
+def _page(name: str) -> str:
+    """Return the text of a file of this package."""
+    return files("icdh.cli").joinpath(name).read_text(encoding="utf-8")
 
 
 def question_about_roots(adjacency: Floats, names: Sequence[object], dates: Collection[str] = ()) -> str | None:
@@ -77,7 +205,7 @@ def is_given(name: str) -> bool:
     """
     name = re.sub(r"\(.*\)|\[.*\]", "", name).casefold()
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
-    return "".join(filter(str.isalpha, plain)) in _given()
+    return "".join(filter(str.isalpha, plain)) in _page("roots.txt").split()
 
 
 def _ensemble_of(
@@ -187,25 +315,27 @@ def _comparison_line(estimate: Floats, truth: Floats) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Output(Loudness):
+class Output(options.Loudness):
     """What is written and drawn."""
 
     title = "output"
-    output: str | None = written(f"write the graph: {NAMES_OF_FORMATS}", graph_writer, flags="-o --output")
-    save: str | None = written("write the fitted model: .icdh, for check, report, predict, ...")
-    plot: str | None = written("draw the graph, beside --truth: .png, .svg, .pdf; needs icdh[plot]", check_plot_path)
-    report: str | None = written("write a page of all of it, to hand on: .html; needs icdh[report]", check_page_path)
-    shown_edges: int = whole(25, "number of edges in that picture", 1)
-    truth: str | None = read("compare with this graph: edge list cause,effect or adjacency matrix")
+    output: str | None = options.written(f"write the graph: {NAMES_OF_FORMATS}", graph_writer, flags="-o --output")
+    save: str | None = options.written("write the fitted model: .icdh, for check, report, predict, ...")
+    plot: str | None = options.written(
+        "draw the graph, beside --truth: .png, .svg, ...; needs icdh[plot]", check_plot_path
+    )
+    report: str | None = options.written("write a page of all of it: .html; needs icdh[report]", check_page_path)
+    shown_edges: int = options.whole(25, "number of edges in that picture", 1)
+    truth: str | None = options.read("compare with this graph: edge list cause,effect or adjacency matrix")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(UncertaintyOptions, Output, Learning):
+class Fit(options.UncertaintyOptions, Output, Learning):
     """The command."""
 
     summary = "learn a causal graph from a table"
     description = "Learn a causal graph from a table and print its edges, strongest first."
-    usual = (*USUAL, "output", "save", "plot", "report")
+    usual = (*options.USUAL, "output", "save", "plot", "report")
 
     def run(self) -> int:
         """Learn, write, draw and print the graph; after Ctrl-C the best one so far."""

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
 
 QUESTIONS = {"mean": "predict", "std": "predict_scale", "residuals": "residuals"}
-NOT_CHECKED = (
-    "these rows have weights: residuals were not checked, and the table of columns counts every row once, without them"
-)
+NOT_CHECKED = "rows have weights: residuals were not checked, and the table of columns counts every row once"
 
 
 def _filled(model: StructuralModel, rows: LabelledTable) -> LabelledTable:
@@ -115,9 +113,7 @@ class Check(options.Format, options.Relations, options.Experiments, options.Comm
     )
     model: str = options.read(options.MODEL, "the model")
     data: str = options.read(options.TABLE, "the table")
-    questions: str | None = options.written(
-        "write the arrows most in doubt as a file to fill in: .toml", _check_questions
-    )
+    questions: str | None = options.written("write the arrows most in doubt, to fill in: .toml", _check_questions)
     n_questions: int = options.whole(5, "number of arrows in that file", 1)
     knowledge: str | None = options.read("file of background knowledge; arrows that it decides are not tested")
     json: bool = options.flag("print JSON")

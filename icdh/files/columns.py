@@ -135,11 +135,8 @@ class Column:
         else:
             values |= self._numbers(present, counts)
         kind: type = object if of_labels else np.float64
-        whole = [
-            part if isinstance(part, np.ndarray) else np.array([values[cell] for cell in part], dtype=kind)
-            for part in self.parts
-        ]
-        column = np.concatenate([np.zeros(0, dtype=kind), *whole])
+        parts = [part if isinstance(part, np.ndarray) else [values[cell] for cell in part] for part in self.parts]
+        column = np.concatenate([np.zeros(0, dtype=kind), *(np.array(part, dtype=kind) for part in parts)])
         if self.codes.numbers and not of_labels:
             column[np.isin(column, list(self.codes.numbers))] = np.nan
         return column

@@ -21,7 +21,7 @@ from icdh._table.ties import FEW_VALUES
 from icdh._utils.arrays import Cells, Mask
 from icdh._utils.atomic import write_text
 from icdh._utils.labels import default_names, did_you_mean, listed
-from icdh.exceptions import DataWarning, MissingExtraError, import_extra, option, warn
+from icdh.exceptions import MissingExtraError, import_extra, option, warn
 from icdh.files.cells import Quoted
 from icdh.files.columns import Column, RefusedColumn
 from icdh.files.sheet import Options, Refusals, Sheet, logger, sheet_of
@@ -455,8 +455,7 @@ def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns
     if evenly or fractions:
         warn(
             f"{name}: the first line ({', '.join(first[:5])}{', ...' if len(first) > 5 else ''}) is read as numbers; "
-            f"pass {option('header', True)} if it holds names, {option('header', False)} if not",
-            DataWarning,
+            f"pass {option('header', True)} if it holds names, {option('header', False)} if not"
         )
 
 

@@ -179,12 +179,8 @@ def _arrow(route: Floats, width: float, style: EdgeStyle, scale: float) -> "Iter
         yield patches.PathPatch(path, fill=False, edgecolor=style.color, **line)
         before, end = np.asarray(path.vertices)[-2:]
         path = _smooth_path(np.array([end + 0.05 * (before - end) / np.linalg.norm(before - end), end]))
-    yield patches.FancyArrowPatch(
-        path=path,
-        arrowstyle=f"-|>,head_length={3 * scale + width},head_width={1.5 * scale + 0.6 * width}",
-        linewidth=width,
-        color=style.color,
-    )
+    head = f"-|>,head_length={3 * scale + width},head_width={1.5 * scale + 0.6 * width}"
+    yield patches.FancyArrowPatch(path=path, arrowstyle=head, linewidth=width, color=style.color)
 
 
 def _smooth_path(route: Floats) -> "Outline":
@@ -197,17 +193,9 @@ def _smooth_path(route: Floats) -> "Outline":
 
 
 def _draw_node(ax: "Axes", place: Floats, size: Floats, label: str, scale: float, gid: str) -> None:
-    box = import_extra("matplotlib.patches", "plot").FancyBboxPatch(
-        place - size / 2,
-        *size,
-        boxstyle="round,pad=0,rounding_size=0.08",
-        facecolor=LOOK.node,
-        edgecolor=LOOK.border,
-        linewidth=scale,
-        zorder=2,
-        gid=gid,
-    )
-    ax.add_patch(box)
+    box = import_extra("matplotlib.patches", "plot").FancyBboxPatch
+    look = {"boxstyle": "round,pad=0,rounding_size=0.08", "facecolor": LOOK.node, "edgecolor": LOOK.border}
+    ax.add_patch(box(place - size / 2, *size, linewidth=scale, zorder=2, gid=gid, **look))
     _write(ax, place, "\n".join(lines_of(label)), scale, ha="center", zorder=3, gid=gid)
 
 
@@ -230,11 +218,8 @@ def edge_kinds(A: ArrayLike, other: ArrayLike, alone: str) -> dict[Edge, str]:
     >>> edge_kinds(A, truth, "extra")
     {(0, 1): 'right', (0, 2): 'extra', (1, 2): 'reversed'}
     """
-    other = np.asarray(other)
-    return {
-        (i, j): "right" if other[i, j] != 0 else "reversed" if other[j, i] != 0 else alone
-        for i, j in np.argwhere(A).tolist()
-    }
+    other, edges = np.asarray(other).astype(bool), np.argwhere(A).tolist()
+    return {(i, j): "right" if other[i, j] else "reversed" if other[j, i] else alone for i, j in edges}
 
 
 def plot_comparison(

@@ -100,11 +100,9 @@ def findings(
     names = [str(name) for name in model.names]
     table = None if X is None else model.columns.as_table(X)
     rows = drawn(model, 1000, np.random.default_rng(0)).scaled if X is None else model.scaled(X)
-    checked = {} if check is None else {(record.cause, record.effect): record for record in check.edges}
-    records = [
-        replace(checked.get((record.cause, record.effect), record), probability=record.probability)
-        for record in edge_records(model)
-    ]
+    checked = {} if check is None else {(edge.cause, edge.effect): edge for edge in check.edges}
+    known = edge_records(model)
+    records = [replace(checked.get((edge.cause, edge.effect), edge), probability=edge.probability) for edge in known]
     _, _, *columns = edge_columns(records, weight_unit(model))
     edges = _edges(model, rows, records, columns)
     return {
@@ -253,10 +251,9 @@ def write_page(path: str | os.PathLike[str], facts: Mapping[str, object], templa
     MissingExtraError, OSError
         If Jinja2 is not installed, or the file cannot be written.
     """
-    jinja2, folder = import_extra("jinja2", "report"), Path(__file__).parent
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
+    jinja2 = import_extra("jinja2", "report")
+    loader, strict = jinja2.FileSystemLoader(Path(__file__).parent), jinja2.StrictUndefined
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=strict, trim_blocks=True)
     environment.filters.update(number=_number, printable=printable)
     text = environment.get_template(template).render(facts)
     with replace_on_success(path) as temporary:
@@ -278,10 +275,9 @@ def write_answer(path: str | os.PathLike[str], effect: "Effect") -> None:
     MissingExtraError, OSError
         If Jinja2 or matplotlib is not installed, or the file cannot be written.
     """
-    drawn = io.StringIO()
-    effect.plot().savefig(drawn, format="svg")
-    picture = drawn.getvalue()
-    write_page(path, {"effect": effect, "picture": picture[picture.index("<svg") :]}, "effect.html")
+    label = f"The effect of {effect.cause} on {effect.effect}"
+    picture = svg_of(effect.plot(), role="img", **{"aria-label": label})
+    write_page(path, {"effect": effect, "picture": picture}, "effect.html")
 
 
 def _number(value: float | str | None) -> str:

@@ -5,7 +5,7 @@ TESTS = {
     "exceptions.py": "test_estimator::test_warnings_name_the_line_that_called_fit",
     "files/tables.py": "test_files test_cli_columns test_cli_way_in",
     "files/cells.py": "test_files test_cli_columns test_cli_way_in",
-    "cli/_learning.py": "test_cli_way_in",
+    "cli/fit.py": "test_cli_way_in",
     "plotting/graph.py": "test_plotting",
     "report/": "test_cli_way_in test_report",
     "_model/structural.py": (

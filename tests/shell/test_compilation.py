@@ -142,7 +142,7 @@ def test_patience_is_spent_by_many_short_compilations(hearer):
         watch.on_end(None)
         watch.on_start(None)
     watch.on_end(None)
-    assert not compiling.under_way
+    assert compiling.since is None
 
 
 def test_a_patient_watch_says_nothing_and_none_does_unless_asked(hearer):

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 from support.model import answer
-from support.shell import _input, _learning
+from support.shell import _input, fit
 from support.utils import Clock
 
 from icdh import ICDH, HNMSearch, Progress, bootstrap, cli
@@ -122,7 +122,7 @@ def test_a_dropped_interrupt_ends_the_fit_at_its_next_step():
     progress = Progress("steps", shown=False)
     before = signal.getsignal(signal.SIGINT)
     try:
-        with _learning.answered(progress):
+        with fit.answered(progress):
             progress()
             with contextlib.suppress(KeyboardInterrupt):  # as a callback of C drops it
                 signal.raise_signal(signal.SIGINT)
