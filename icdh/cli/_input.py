@@ -14,9 +14,8 @@ import numpy as np
 from icdh._model.columns import ModelColumns
 from icdh._model.structural import StructuralModel, load
 from icdh._table.experiments import Interventions, Shift
-from icdh._table.missing_codes import Declared
 from icdh._table.table import Table
-from icdh._utils.arrays import Floats, Mask, Observations
+from icdh._utils.arrays import ByColumn, Floats, Mask, Observations
 from icdh._utils.labels import counted, variable_index
 from icdh.cli._messages import as_option, report
 from icdh.cli._options import DELIMITERS, DONE_ABOUT_GAPS, STANDARD_INPUT, Actions, Command, File, names_in
@@ -174,7 +173,7 @@ class Input(NamedTuple):
     sequence: bool = False
     weights: Mapping[str, Any] = MappingProxyType({})
     units: Mapping[str, Any] = MappingProxyType({})
-    missing_values: Declared = None
+    missing_values: ByColumn[Sequence[str]] | None = None
     changes: Sequence[str] = ()
     truth: Floats | None = None
 
@@ -233,10 +232,9 @@ def read_input(command: Command, model: StructuralModel | None = None, read: Seq
     check_table(command.data, command.model)
     form = {name: getattr(command, name) for name in Options._fields if hasattr(command, name)}
     form |= {"drop": drop, "gaps": command.missing != "error", "categorical": categorical}
-    form["mentioned"] = [*filter(None, [command.weights]), *(name for name, _ in command.kinds)]
-    form["columns"] = [column for column in columns if column not in drop] if columns else None
-    if command.weights is not None and form["columns"]:
-        form["columns"] = list(dict.fromkeys([*form["columns"], command.weights]))
+    weighing = [*filter(None, [command.weights])]
+    form["mentioned"] = [*weighing, *(name for name, _ in command.kinds)]
+    form["columns"] = [name for name in dict.fromkeys([*columns, *weighing]) if name not in drop] if columns else None
     with Progress("", shown=False if command.quiet else None, doing=f"reading {command.data}"):
         try:
             table, cells = read_with_labels(source(command.data), labels, **form)
@@ -253,10 +251,8 @@ def read_input(command: Command, model: StructuralModel | None = None, read: Seq
     labels_of: dict[str | None, list[str]] = dict(zip(labels, cells, strict=True))
     interventions = _interventions(command, labels_of.get(command.condition_column))
     units = {column: labels_of[column] for column in command.within}
-    codes = command.missing_values  # the estimator knows no numbers of columns that are not read
-    in_table: dict[Hashable, Sequence[str]] | None = None
-    if codes is not None:
-        in_table = {name: codes[name] for name in (None, *table.names) if name in codes}
+    codes = command.missing_values or {}  # the estimator knows no numbers of columns that are not read
+    in_table = {name: codes[name] for name in (None, *table.names) if name in codes} or None
     groups = labels_of.get(command.group_column)
     return Input(table, interventions, groups, command.sequence, weights, units, in_table, changes)
 
@@ -364,11 +360,9 @@ def _interventions(command: Command, conditions: Sequence[str] | None) -> Interv
         targets = _targets(command.targets)
     for condition in present:
         if condition not in targets:
-            raise ValueError(
-                f"--targets lacks condition {condition!r}, which column {command.condition_column!r} holds; "
-                f"add {condition}=NAME for what it sets, {condition}= if it sets nothing, {condition}=? if that is not "
-                "known"
-            )
+            lacks = f"--targets lacks condition {condition!r}, which column {command.condition_column!r} holds"
+            how = f"for what it sets, {condition}= if it sets nothing, {condition}=? if that is not known"
+            raise ValueError(f"{lacks}; add {condition}=NAME {how}")
     if not command.quiet:
         known = any(targets[condition] is not None for condition in present)
         for k, condition in enumerate(present):

@@ -3,7 +3,7 @@
 import argparse
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from inspect import get_annotations
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -171,8 +171,8 @@ def option_named(argument: str) -> str:
 class Command:
     """A command as it was typed; options that it does not have are as if they were not given.
 
-    A command inherits from the groups of options that it has, and from this class. In ``--help`` the options of a group
-    stand below its title, if it has one; the other fields of the command are options without a title.
+    A command inherits from the groups of options that it has, the last of them shown first, and from this class. In
+    ``--help`` the options of a group stand below its title, if it has one; all others are options without a title.
 
     Attributes
     ----------
@@ -227,25 +227,18 @@ class Command:
         return {part.name: part for part in fields(cls) if part.metadata}
 
     @classmethod
-    def groups(cls) -> Iterator[tuple[str, list[Field[Any]]]]:
-        """Yield the title and the options of every group, those without a title first.
+    def groups(cls) -> list[tuple[str, list[Field[Any]]]]:
+        """Return the title and the options of every group, those without a title first.
 
         The options of a group are its own, then those of each class that it inherits.
         """
         options = cls.options()
-        groups = {
-            part: [options.pop(name) for base in part.__mro__ for name in get_annotations(base) if name in options]
-            for part in cls._parts()
-        }
-        yield "", [*options.values()]
-        for part, of_group in groups.items():
-            yield getattr(part, "title", ""), of_group
 
-    @classmethod
-    def _parts(cls) -> list[Any]:
-        """Return the groups of options that a command inherits: first those of the command that it extends."""
-        extended = [part for base in cls.__bases__ if issubclass(base, Command) for part in base._parts()]
-        return [*extended, *(base for base in cls.__bases__ if not issubclass(base, Command) and base is not object)]
+        def taken(part: type) -> list[Field[Any]]:
+            return [options.pop(name) for base in part.__mro__ for name in get_annotations(base) if name in options]
+
+        titled = [(vars(part)["title"], taken(part)) for part in reversed(cls.__mro__) if "title" in vars(part)]
+        return [("", taken(cls)), *titled]
 
     @property
     def files(self) -> list[tuple[str, File, str]]:
@@ -290,7 +283,7 @@ def about_gaps(choices: Sequence[str]) -> Any:
 class TextFormat:
     """How a text file is written."""
 
-    delimiter: str | None = text("C", "separator, or tab; else detected", flags="--sep --delimiter", type=_mark)
+    delimiter: str | None = text("C", "separator, or tab; detected by default", flags="--sep --delimiter", type=_mark)
     decimal: str | None = choice((".", ","), "the decimal mark; detected by default")
     encoding: str | None = text("NAME", "such as latin-1 or utf-16; by default UTF-8")
 
@@ -364,7 +357,6 @@ class Actions:
 class Loudness:
     """What is said beside the result."""
 
-    title = "output"
     verbose: bool = flag("report every round, move or five seconds on the standard error stream", either="loudness")
     quiet: bool = flag("print nothing but warnings and errors", either="loudness")
 
@@ -490,7 +482,7 @@ class UncertaintyOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learning(TableOptions, Experiments, EstimatorOptions, KnowledgeOptions, Command):
+class Learning(KnowledgeOptions, EstimatorOptions, Experiments, TableOptions, Command):
     """A command that learns a graph from a table."""
 
 

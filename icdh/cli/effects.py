@@ -42,10 +42,8 @@ def _check(command: "Effects") -> None:
     of_rows = [f"--{name}" for name in ("adjust", "within", "contrast") if getattr(command, name)]
     of_rows += ["--target"] * (command.target != "all")
     if of_rows and not _compares_rows(command):
-        raise ValueError(
-            f"the graph's curves have no {listed(of_rows)}, which are about rows; name the table, --cause and "
-            "--effect, without --values"
-        )
+        how = "name the table, --cause and --effect, without --values"
+        raise ValueError(f"the graph's curves have no {listed(of_rows)}, which are about rows; {how}")
     if command.frequency and command.cause is not None and not command.values:
         raise ValueError(
             "--frequency is for the list of all pairs; for an answer about one repeat every row as often as it counts, "
@@ -55,10 +53,8 @@ def _check(command: "Effects") -> None:
     if needs_rows and (command.values or is_model(command.data)):
         raise ValueError("--report and --plot of an answer need its table: icdh effects MODEL.icdh TABLE --cause ...")
     if command.model and command.data and (command.cause is None or command.values):
-        raise ValueError(
-            f"{command.model} answers this without a table; leave {command.data} out: icdh effects {command.model}, "
-            "or ask about one pair by --cause and --effect, without --values"
-        )
+        how = "or ask about one pair by --cause and --effect, without --values"
+        raise ValueError(f"{command.model} answers this without a table; leave {command.data} out, {how}")
 
 
 def _pairs(command: "Effects", model: StructuralModel) -> list[dict[str, object]]:
@@ -212,7 +208,7 @@ class Output(options.Loudness):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effects(Question, Output, options.Learning):
+class Effects(Output, Question, options.Learning):
     """The command."""
 
     summary = "what happens to one variable if another is changed"

@@ -330,7 +330,7 @@ class Output(options.Loudness):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(options.UncertaintyOptions, Output, Learning):
+class Fit(Output, options.UncertaintyOptions, Learning):
     """The command."""
 
     summary = "learn a causal graph from a table"

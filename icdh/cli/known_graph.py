@@ -52,7 +52,7 @@ class Observations:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Simulate(Graph, Observations, Command):
+class Simulate(Observations, Graph, Command):
     """The command."""
 
     summary = "draw a table from a random graph"
