@@ -389,12 +389,9 @@ def _summary(cause: _Standardised, effect: _Standardised, fits: list[DirectionFi
     means, scales = np.array([fit.mean for fit in fits]), np.array([fit.scale for fit in fits])
     scale = np.sqrt((scales**2).mean(axis=0) + means.var(axis=0))
     order = slice(None, None, 1 if cause.scale > 0.0 else -1)
-    return DirectionFit(
-        cause.in_units(_grid(cause))[order],
-        effect.in_units(means.mean(axis=0))[order],
-        (abs(effect.scale) * scale)[order],
-        float(np.mean([fit.description_length for fit in fits])),
-    )
+    at, mean = cause.in_units(_grid(cause))[order], effect.in_units(means.mean(axis=0))[order]
+    length = float(np.mean([fit.description_length for fit in fits]))
+    return DirectionFit(at, mean, (abs(effect.scale) * scale)[order], length)
 
 
 def mean_entropy(sample: Floats) -> float:

@@ -667,13 +667,8 @@ class SimulatedData:
         if not effects.any():
             return Report(None, None, None, None, None)
         smallest, largest = self.std[:, effects].min(axis=0), self.std[:, effects].max(axis=0)
-        return Report(
-            float(smallest.min()),
-            float(largest.max()),
-            float(np.max(largest / smallest)),
-            varsortability(self.X, self.adjacency),
-            r2_sortability(self.X, self.adjacency),
-        )
+        spreads = float(smallest.min()), float(largest.max()), float(np.max(largest / smallest))
+        return Report(*spreads, varsortability(self.X, self.adjacency), r2_sortability(self.X, self.adjacency))
 
 
 def simulate_sem(
@@ -771,10 +766,7 @@ def simulate_sem(
             Z[:, n] = DISTRIBUTIONS[distribution](rng, n_observations)
             X[:, n] = mean[:, n] + std[:, n] * Z[:, n]
         if not (np.abs(X[:, n]) < LARGEST_VALUE).all() or not (std[:, n] > 1.0 / LARGEST_VALUE).all():
-            raise ValueError(
-                f"variable {names[n]!r} overflows or underflows with mechanism={mechanism!r} and noise={noise!r}; "
-                "choose a bounded noise such as 'exp-bounded'"
-            )
+            raise ValueError(f"variable {names[n]!r} overflows or underflows; choose a noise such as 'exp-bounded'")
     ordered = [functions[n] for n in range(len(edges))]
     data = SimulatedData(X, edges.astype(np.int64), strengths, mean, std, names, Z, ordered, distribution)
     return _standardised(data) if standardize else data

@@ -45,16 +45,16 @@ class Column:
         Its position, its name, and the word that options know it by.
     decimal, thousands : str, str or None
         The marks in numbers.
+    labels : bool
+        Whether columns of text are read as labels.
+    alone : bool
+        Whether there is no other column: a separator may have been missed.
     codes : Codes
         What means a gap, beside the usual markers.
     dates, declared : bool
         Whether the column is declared to hold dates, or labels.
-    labels : bool
-        Whether columns of text are read as labels.
     many : bool
         Whether any number of labels will do: the column is no variable.
-    alone : bool
-        Whether there is no other column: a separator may have been missed.
     parts : list
         Consecutive cells; where all are plain numbers, the numbers.
     """
@@ -64,12 +64,12 @@ class Column:
     key: str
     decimal: str
     thousands: str | None
+    labels: bool
+    alone: bool
     codes: Codes
     dates: bool
     declared: bool
-    labels: bool
     many: bool
-    alone: bool
     parts: list[Part] = field(default_factory=list)
 
     def add(self, cells: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from icdh._table.missing_codes import Declared
 from icdh._utils.checks import Number
@@ -61,22 +61,20 @@ class Refusals:
         self.units: list[str] = []
         self.words: dict[str, list[str]] = {}
         self.columns: list[str] = []
-        self.options: dict[str, object] = {}
+        self.options: dict[str, Any] = {}
 
     def add(self, problem: str, option: str, value: object) -> None:
         """Add a problem, and the argument that solves it; an empty one if none does."""
         self.problems.append(problem)
         self.unsolved |= not option
+        if option and isinstance(value, list):
+            value = list(dict.fromkeys([*self.options.get(option, ()), *value]))
         if option:
-            if isinstance(value, list):
-                known = self.options.get(option)
-                value = list(dict.fromkeys([*(known if isinstance(known, list) else ()), *value]))
             self.options[option] = value
 
     def check(self) -> None:
         """Raise UnreadableTableError if there was a problem."""
-        drop = self.options.get("drop")
-        self.unsolved |= isinstance(drop, list) and set(self.columns) <= set(drop)
+        self.unsolved |= "drop" in self.options and set(self.columns) <= set(self.options["drop"])
         if self.problems:
             more = len(self.problems) - 20
             problems = "; ".join(self.problems[:20]) + (f"; and {more} more" if more > 0 else "")

@@ -295,25 +295,15 @@ def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Colu
     every = range(bool(sheet.row_labels), len(known))
     wanted = every if options.columns is None else places(options.columns)
     chosen = [k for k in wanted if k not in drop and k not in of_labels]
-    columns: list[Column] = []
-    for k in [*chosen, *of_labels]:
+    alike = sheet.decimal, sheet.thousands, options.categorical is not None, len(known) == 1
+
+    def column(k: int, is_label: bool) -> Column:
         key = known[k] if known[k] and known.count(known[k]) == 1 else str(k + 1)
-        is_label = len(columns) >= len(chosen)
-        column = Column(
-            k,
-            known[k],
-            key,
-            decimal=sheet.decimal,
-            thousands=sheet.thousands,
-            codes=codes_of({key: ()} if is_label else options.missing_values, known[k], str(k + 1)),
-            dates=k in dates and not is_label,
-            declared=is_label or not {known[k], key}.isdisjoint(options.categorical or ()),
-            labels=options.categorical is not None,
-            many=is_label,
-            alone=len(known) == 1,
-        )
-        columns.append(column)
-    return columns
+        codes = codes_of({key: ()} if is_label else options.missing_values, known[k], str(k + 1))
+        declared = is_label or not {known[k], key}.isdisjoint(options.categorical or ())
+        return Column(k, known[k], key, *alike, codes, k in dates and not is_label, declared, many=is_label)
+
+    return [*(column(k, False) for k in chosen), *(column(k, True) for k in of_labels)]
 
 
 def _fill(name: str, sheet: Sheet, columns: Sequence[Column]) -> "array[int]":
@@ -373,14 +363,10 @@ def _values(columns: Sequence[Column], lines: Sequence[int] | None, named: bool,
 
 def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusals) -> None:
     """Refuse gaps and empty columns, unless they are allowed."""
-    partly, masks = [], []
-    for key, column in values:
-        gaps = _gaps(column)
-        if gaps.size and gaps.all() and not allowed:
-            refusals.add(f"column {key!r} holds no value at all", "drop", [key])
-        else:
-            partly.append(key)
-            masks.append(gaps)
+    masks = {key: _gaps(column) for key, column in values}
+    for key in [] if allowed else [key for key, gaps in masks.items() if gaps.size and gaps.all()]:
+        refusals.add(f"column {key!r} holds no value at all", "drop", [key])
+        del masks[key]
     if refusals.gaps and not allowed:
         refusals.options["gaps"] = True
     labels = "".join(
@@ -390,10 +376,10 @@ def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusal
     )
     if allowed and labels:
         logger.info("%s", labels.removeprefix("; "))
-    if not allowed and any(gaps.any() for gaps in masks):
-        first = unnamed and any(gaps[0] for gaps in masks)
+    if not allowed and any(gaps.any() for gaps in masks.values()):
+        first = unnamed and any(gaps[0] for gaps in masks.values())
         header = f"; or pass {option('header', True)} if the first line holds names" if first else ""
-        refusals.add(f"gaps in {gaps_message(np.array(masks), partly)}{labels}{header}", "gaps", True)
+        refusals.add(f"gaps in {gaps_message(np.array([*masks.values()]), [*masks])}{labels}{header}", "gaps", True)
 
 
 def _gaps(values: NDArray[np.generic]) -> Mask:

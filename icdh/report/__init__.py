@@ -104,6 +104,8 @@ def findings(
     known = edge_records(model)
     records = [replace(checked.get((edge.cause, edge.effect), edge), probability=edge.probability) for edge in known]
     _, _, *columns = edge_columns(records, weight_unit(model))
+    versions = {"icdh": __version__, "Python": platform.python_version()}
+    versions |= {package.__name__: package.__version__ for package in (np, scipy, numba)}
     edges = _edges(model, rows, records, columns)
     return {
         "title": title or f"Causal graph of {len(names)} variables",
@@ -126,11 +128,7 @@ def findings(
         "assumptions": _assumptions(model, table, check),
         "about": model.about,
         "command": command,
-        "versions": {
-            "icdh": __version__,
-            "Python": platform.python_version(),
-            **{package.__name__: package.__version__ for package in (np, scipy, numba)},
-        },
+        "versions": versions,
     }
 
 
