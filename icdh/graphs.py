@@ -424,8 +424,7 @@ def causal_order(A: np.ndarray, names: Sequence[str] | None = None) -> list[int]
     [2, 1, 0]
     """
     if cycle := find_cycle(A):
-        labels = names or default_names(len(A))
-        path = " -> ".join(labels[i] for i in cycle)
+        path = " -> ".join((names or default_names(len(A)))[i] for i in cycle)
         raise ValueError(f"the graph has a cycle, {path}, so there is no causal order; see icdh.graphs.break_cycles")
     return causes_first(_parents(A))
 
@@ -450,8 +449,7 @@ def find_cycle(A: np.ndarray) -> list[int]:
     try:
         TopologicalSorter(dict(enumerate(_parents(check_adjacency(A))))).prepare()
     except CycleError as error:
-        cycle: list[int] = error.args[1]
-        return cycle
+        return list(error.args[1])
     return []
 
 

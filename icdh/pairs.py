@@ -286,15 +286,11 @@ def _is_coarse(*columns: _Standardised) -> bool:
         distinct = np.unique(column.values).size
         coarse |= column.mass is not None or distinct < FEW_VALUES
         if distinct < n / 2:
-            warn(
-                f"{column.name!r} has {distinct} distinct values in {n} observations: ties are spread at random; "
-                "if you can, measure with more digits",
-            )
+            values = f"{distinct} distinct values in {n} observations"
+            warn(f"{column.name!r} has {values}: ties are spread at random; if you can, measure with more digits")
         if column.mass is not None:
-            warn(
-                f"{column.name!r} has {column.mass}, as of censored values or of many zeros: with a point mass the "
-                "direction cannot be trusted",
-            )
+            mass = f"{column.mass}, as of censored values or of many zeros"
+            warn(f"{column.name!r} has {mass}: with a point mass the direction cannot be trusted")
     return coarse
 
 
@@ -303,10 +299,8 @@ def _may_be_independent(first: _Standardised, second: _Standardised) -> bool:
     scores = [Distances.of(normal_scores(column.values)) for column in (first, second)]
     p = p_value(distance_correlation(scores[0], scores[1]), first.values.size)
     if p > PAIRS.level:
-        warn(
-            f"{first.name!r} and {second.name!r} have p = {p:.2g} if they are independent: nothing shows that they "
-            "depend on one another, and so that there is a cause to find",
-        )
+        both = f"{first.name!r} and {second.name!r} have p = {p:.2g} if they are independent"
+        warn(f"{both}: nothing shows that they depend on one another, and so that there is a cause to find")
     return p > PAIRS.level
 
 
@@ -374,8 +368,7 @@ def _evaluate(models: FamilyModels, samples: Sequence[_Sample], cause: int, effe
     family, x, y = (effect, (cause,)), samples[cause], samples[effect]
     fit = models.fit(family, PAIRS.hidden_units, START)
     (noise,), scale = models.residuals(family, fit)
-    units = np.log(x.scale * y.scale)
-    length = mean_entropy(x.values) + np.log(scale).mean() + mean_entropy(noise) + units
+    length = mean_entropy(x.values) + np.log(scale).mean() + mean_entropy(noise) + np.log(x.scale * y.scale)
     mean, scale = node_outputs(fit.theta, x.grid[np.newaxis], PAIRS.hidden_units)
     return DirectionFit(x.grid, y.offset + y.scale * mean, y.scale * scale, float(length))
 

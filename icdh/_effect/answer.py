@@ -36,7 +36,7 @@ from icdh._utils.arrays import ByColumn, Floats, Integers, RandomState, TableLik
 from icdh._utils.checks import LEVEL, Choice, random_generator
 from icdh._utils.labels import listed, printable, variable_index
 from icdh._utils.parallel import single_blas_thread
-from icdh.exceptions import DataWarning, option, warn
+from icdh.exceptions import option, warn
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.posterior import posterior
 
@@ -230,7 +230,7 @@ def effect(
         remedy = "repeat every row as often as it counts" if is_count else f"give {option('sample_weight')}"
         notes.append(f"the graph was learned with weights of rows, this answer is without; {remedy}")
     for note in notes:
-        warn(note, DataWarning)
+        warn(note)
     return replace(answers[0], notes=tuple(notes), others=tuple(answers[1:]))
 
 

@@ -14,7 +14,7 @@ from icdh._table.table import Table
 from icdh._table.ties import FEW_VALUES, is_heaped
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.labels import listed, plural
-from icdh.exceptions import DataWarning, option, warn
+from icdh.exceptions import option, warn
 
 # Shares of a column's spread that others leave: whatever rounding is, and if that explains it.
 EXACT, NEARLY = 0.01, 0.15
@@ -193,7 +193,7 @@ class DataDoubts:
         Rows that the table knows to depend on one another, and columns that a threshold gives, are not named.
         """
         for message in self._messages():
-            warn(message, DataWarning)
+            warn(message)
 
     def marked(self) -> StructuralModel:
         """Return the model that knows between which columns no data tell the direction."""
@@ -360,8 +360,7 @@ def warn_about_density(A: Floats) -> None:
     if N >= 8 and 2 * edges > possible:  # among fewer variables so dense a graph is nothing remarkable
         warn(
             f"{edges} of {possible} possible edges: so dense a graph is hardly informative, and unmeasured common "
-            f"causes may be behind it; keep the strongest by {option('min_strength')} or {option('max_edges')}",
-            DataWarning,
+            f"causes may be behind it; keep the strongest by {option('min_strength')} or {option('max_edges')}"
         )
 
 
@@ -383,6 +382,5 @@ def warn_about_columns(table: Table, scaled: Floats) -> None:
         far = (f"column {table.names[n]!r} has standard deviation {spread[n]:.1e}" for n in np.flatnonzero(unusual))
         warn(
             f"{listed(far)}, far from the units near one that "
-            f"penalties and threshold are made for; use {option('scaling', 'standardize')}",
-            DataWarning,
+            f"penalties and threshold are made for; use {option('scaling', 'standardize')}"
         )

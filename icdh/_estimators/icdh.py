@@ -20,7 +20,7 @@ from icdh._utils.arrays import Floats
 from icdh._utils.checks import Choice, parameter, random_generator, settings_of
 from icdh._utils.clock import Clock
 from icdh._utils.labels import counted
-from icdh.exceptions import ArgumentValueError, ConvergenceWarning, DataWarning, option, warn
+from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
 from icdh.graphs import AcyclicPart
 from icdh.network import ACTIVATIONS, Weights
 from icdh.search.moves import Move
@@ -376,6 +376,5 @@ def _warn_about_cycles(dag: AcyclicPart) -> None:
     if dag.removed:
         warn(
             f"{counted(len(dag.removed), 'edge')} on cycles removed, the weakest of each cycle; "
-            f"the smallest threshold that gives a DAG is {dag.smallest_threshold:.4g}",
-            DataWarning,
+            f"the smallest threshold that gives a DAG is {dag.smallest_threshold:.4g}"
         )

@@ -18,7 +18,7 @@ from icdh._table.ties import nearest
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.clock import Clock
 from icdh._utils.labels import counted, listed, plural
-from icdh.exceptions import ConvergenceWarning, DataWarning, WarningList, collected_warnings, option, warn
+from icdh.exceptions import ConvergenceWarning, WarningList, collected_warnings, option, warn
 
 MISSING = ("error", "drop", "impute")
 CHUNK = 1000  # rows compared with all donors at once
@@ -54,7 +54,7 @@ def without_gaps(table: Table, interventions: InterventionsLike) -> tuple[Table,
         )
     if 2 * n_complete < rows.size:
         drops, imputes = option("missing", "drop"), option("missing", "impute")
-        warn(f"{drops} keeps {n_complete} of {rows.size} rows; {imputes} keeps all", DataWarning)
+        warn(f"{drops} keeps {n_complete} of {rows.size} rows; {imputes} keeps all")
     design = Design.of(interventions, table, rows)
     if n_complete < rows.size:
         logger.info("%d of %d rows have gaps and are left out", rows.size - n_complete, rows.size)
@@ -201,8 +201,7 @@ def fit_to_imputed(
     if columns := [f"{table.names[n]!r} ({counts[n]})" for n in np.flatnonzero(2 * counts > table.n_observations)]:
         warn(
             f"{plural(columns, 'column')} of which more than half of {table.n_observations} rows are imputed: "
-            f"{listed(columns)}; drop {'it' if len(columns) == 1 else 'them'}, unless gaps come by chance alone",
-            DataWarning,
+            f"{listed(columns)}; drop {'it' if len(columns) == 1 else 'them'}, unless gaps come by chance alone"
         )
     completed = replace(table, values=neighbours_values(table, rng), imputed=table.gaps)
     fits: list[Fitted] = []

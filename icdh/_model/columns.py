@@ -13,7 +13,7 @@ from icdh._table.ties import Grid, nearest
 from icdh._utils.arrays import Floats, Foreign, Mask, Observations, TableLike, mean_of
 from icdh._utils.checks import as_float
 from icdh._utils.labels import listed, plural
-from icdh.exceptions import DataWarning, option, warn
+from icdh.exceptions import option, warn
 
 FEWEST_ROWS, OTHER_UNIT = 20, 10.0  # that show another unit, and the ratio of ranges that does
 ROUNDING = 1e-6  # of the range of levels, by which one may be missed: as printed, of single precision
@@ -188,7 +188,7 @@ class ModelColumns:
             if np.min(values) < least or np.max(values) > 2.0 * high - low:
                 farthest = np.min(values) if np.min(values) < least else np.max(values)
                 rows = f"the rows of column {self.names[column]!r}, {low:g} to {high:g}"
-                warn(f"{argument} is {farthest:g}, far from {rows}: what follows is extrapolation", DataWarning)
+                warn(f"{argument} is {farthest:g}, far from {rows}: what follows is extrapolation")
 
     def _are_no_levels(self, column: int, values: Floats) -> Mask:
         """Return which values are no level of a column, shape (M,)."""
@@ -211,7 +211,7 @@ class ModelColumns:
                     self._not_a_level(column, values[strange][0]),
                     f"{100.0 * strange.mean():.2g} % of the rows",
                 )
-                warn(f"a value is {fault}; in {share} such values count as the nearest of these", DataWarning)
+                warn(f"a value is {fault}; in {share} such values count as the nearest of these")
         if self.observed_range is None or table.n_observations < FEWEST_ROWS:
             return
         low, high = self.observed_range
@@ -220,7 +220,7 @@ class ModelColumns:
             has_other_width = (OTHER_UNIT * width <= usual) | (width > OTHER_UNIT * usual)
         for n in np.flatnonzero(has_other_width & ((middle < low) | (middle > high))):
             seen = f"{low[n]:g} to {high[n]:g}"
-            warn(f"most of column {self.names[n]!r} is beyond what fit saw, {seen}: check units", DataWarning)
+            warn(f"most of column {self.names[n]!r} is beyond what fit saw, {seen}: check units")
 
     def observations(self, values: Floats, X: TableLike = None, of_labels: bool = True) -> Observations:
         """Return values, one column a row, as observations in rows, in the kind of table that fit saw."""

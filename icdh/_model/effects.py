@@ -28,7 +28,7 @@ from icdh._utils.arrays import ByColumn, Floats, RandomState
 from icdh._utils.checks import LEVEL, Number, random_generator
 from icdh._utils.labels import printable, short, variable_index
 from icdh._utils.result import shell
-from icdh.exceptions import DataWarning, option, warn
+from icdh.exceptions import option, warn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -347,8 +347,7 @@ def average_effect(
     if source != target and not graphs.descendants(model.adjacency)[source, target]:
         warn(
             f"the graph joins {model.names[source]!r} to {model.names[target]!r} by no path, so the curve is flat by "
-            "construction: that is no evidence of no effect",
-            DataWarning,
+            "construction: that is no evidence of no effect"
         )
     seed = int(random_generator(random_state).integers(2**63))
     mean, std = _curve(model, source, target, points, n_samples, seed)

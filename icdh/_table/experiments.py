@@ -25,7 +25,7 @@ from icdh._table.table import Table
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask
 from icdh._utils.checks import Number, aligned, as_float
 from icdh._utils.labels import listed, plural, variable_index
-from icdh.exceptions import DataWarning, option, warn
+from icdh.exceptions import option, warn
 from icdh.graphs import causal_order
 from icdh.knowledge import EdgeRules, variables_meant
 
@@ -272,7 +272,7 @@ class Design:
         design = replace(design, without_causes=is_short & ~design.left_alone.all(axis=1))
         if labels := [repr(table.names[i]) for i in np.flatnonzero(design.without_causes)]:
             what = f"{plural(labels, 'column')} {listed(labels)} left alone in fewer than {FEWEST_ROWS} rows"
-            warn(f"{what}: no causes are looked for", DataWarning)
+            warn(f"{what}: no causes are looked for")
         return design
 
     @classmethod

@@ -26,7 +26,7 @@ from icdh._table.table import Table
 from icdh._utils.arrays import Floats, TableLike
 from icdh._utils.checks import Choice, as_float, check_same_rows
 from icdh._utils.labels import counted
-from icdh.exceptions import ArgumentValueError, DataWarning, option, warn
+from icdh.exceptions import ArgumentValueError, option, warn
 
 Groups = Hashable | Iterable[Hashable] | None
 WEIGHTS = ("sampling", "frequency")
@@ -169,8 +169,7 @@ def with_weights(
         warn(
             f"by its weight row {row} counts for {scaled.max():.1f} of {chosen.n_effective:.0f} effective rows: a fit "
             "takes such rows for copies, and may see no noise near them; trim the weights, np.minimum(w, 5 * w.mean()),"
-            " unless rows were chosen by an effect",
-            DataWarning,
+            " unless rows were chosen by an effect"
         )
     return chosen, design.of_rows(rows)
 

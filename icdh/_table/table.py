@@ -23,7 +23,7 @@ from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike, of_rows, sum_of, times
 from icdh._utils.checks import Choice
 from icdh._utils.labels import counted, plural, variable_index
-from icdh.exceptions import DataWarning, option, warn
+from icdh.exceptions import option, warn
 
 SCALINGS = ("none", "center", "standardize")
 LARGEST_SCALED_VALUE = 1e60  # the square of a residual in units of the smallest scale stays finite
@@ -279,7 +279,7 @@ class Table:
         ``codes`` says whether to warn about values that look like codes of missing ones, too.
         """
         for message in self._doubts(codes):
-            warn(message, DataWarning)
+            warn(message)
 
     def _doubts(self, codes: bool) -> Iterator[str]:
         """Yield what a user should know of the columns before a fit."""

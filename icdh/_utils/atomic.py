@@ -10,11 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeAlias
 
-fcntl: ModuleType | None
-try:
+fcntl: ModuleType | None = None
+with suppress(ImportError):  # absent on Windows, where leftovers stay
     import fcntl
-except ImportError:  # absent on Windows, where leftovers stay
-    fcntl = None
 
 Pathname: TypeAlias = str | os.PathLike[str]
 _TEMPORARY = re.compile(r"\.icdh-[0-9a-f]{8}\.tmp(\..*)?")

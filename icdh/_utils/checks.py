@@ -117,8 +117,7 @@ class Choice(NamedTuple):
     def check(self, name: str, value: object) -> None:
         """Raise an error that names the parameter unless the value obeys."""
         if value not in self.choices:
-            options = ", ".join(map(repr, self.choices))
-            raise ArgumentValueError(name, f"must be one of {options}; got {value!r}")
+            raise ArgumentValueError(name, f"must be one of {', '.join(map(repr, self.choices))}; got {value!r}")
 
 
 class Flag(NamedTuple):

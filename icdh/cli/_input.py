@@ -106,15 +106,14 @@ def do_of(actions: Actions, model: StructuralModel) -> dict[Hashable, object]:
     """Return the intervention on variables of a model that the options describe."""
     do: dict[Hashable, object] = {}
     columns, by_text = model.columns, {str(name): name for name in model.names}
-    for option, texts in (("--do", actions.do), ("--shift", actions.shift)):
-        for text in texts:
-            name, equals, value = text.rpartition("=")
-            if not equals:
-                raise ValueError(f"{option} needs NAME=NUMBER; got {text!r}")
-            node = by_text.get(name, name)
-            if node in do:
-                raise ValueError(f"the variable {node!r} is given to --do or --shift twice; keep one")
-            do[node] = Shift(_number(option, value)) if option == "--shift" else cell_of(columns, node, value, option)
+    for option, text in [*(("--do", text) for text in actions.do), *(("--shift", text) for text in actions.shift)]:
+        name, equals, value = text.rpartition("=")
+        if not equals:
+            raise ValueError(f"{option} needs NAME=NUMBER; got {text!r}")
+        node = by_text.get(name, name)
+        if node in do:
+            raise ValueError(f"the variable {node!r} is given to --do or --shift twice; keep one")
+        do[node] = Shift(_number(option, value)) if option == "--shift" else cell_of(columns, node, value, option)
     return do
 
 
@@ -383,6 +382,5 @@ def _targets(text: str) -> dict[Hashable, list[str] | None]:
     for condition, equals, names in parts:
         if not equals or not condition.strip():
             raise ValueError(f"--targets is given as 'A=x y; B=?; C='; got {(condition + equals + names).strip()!r}")
-    targets = names_in([names for *_, names in parts])
-    pairs = zip(parts, targets, strict=True)
+    pairs = zip(parts, names_in([names for *_, names in parts]), strict=True)
     return {condition.strip(): None if names == ["?"] else names for (condition, *_), names in pairs}

@@ -187,10 +187,7 @@ class Question:
         "averages over graphs (default: graph)",
     )
     within: Sequence[str] = options.names("A,B", "columns of units, such as state,year, within which rows are compared")
-    contrast: str | None = options.text(
-        "A,B",
-        "from and to what the cause is set, as the table has them: 0,1 or no,yes; with a comma in it: '\"a, b\",c'",
-    )
+    contrast: str | None = options.text("A,B", "from and to what the cause is set: 0,1 or no,yes or '\"a, b\",c'")
     target: str = options.choice(("all", "treated", "untreated"), "the rows the answer is about", "all")
     level: float = options.option(0.95, "probability of the interval", **options.reader_of(LEVEL))
     values: Sequence[str] = options.several("X", "the curve of the effect at these values, by the graph")

@@ -83,10 +83,9 @@ class Simulate(Observations, Graph, Command):
 
 def _names(estimated: list[str], truth: list[str]) -> list[str]:
     """Return the names of all variables: edge lists leave some out, and matrices may have none."""
-    if len(estimated) == len(truth):
-        unnamed = default_names(len(truth))
-        if estimated == unnamed or truth == unnamed:
-            return truth if estimated == unnamed else estimated
+    for names, others in ((truth, estimated), (estimated, truth)):
+        if others == default_names(len(names)):
+            return names
     return list(dict.fromkeys([*truth, *estimated]))
 
 

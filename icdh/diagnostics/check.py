@@ -18,7 +18,7 @@ from icdh._utils.labels import printable
 from icdh.diagnostics.independence import NodeTest, Residual, node_tests, residuals_of
 from icdh.diagnostics.result import LEAST_SEEN, ModelCheck, NodeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals, track_record
-from icdh.exceptions import ArgumentValueError, DataWarning, NotFittedError, option, warn
+from icdh.exceptions import ArgumentValueError, NotFittedError, option, warn
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.losses import with_losses
 
@@ -112,8 +112,7 @@ def check(
     if (related := fitted.about.get("related")) and table.related is None:
         warn(
             f"the model was fitted with {related} of rows that depend on one another, and the tests take rows for "
-            f"independent: give them by {option('groups')} or {option('sequence', True)}",
-            DataWarning,
+            f"independent: give them by {option('groups')} or {option('sequence', True)}"
         )
     settled = None if knowledge is None else Knowledge.of(knowledge).rules(fitted.names).settled
     check_same_rows(X, interventions, "interventions")

@@ -124,8 +124,7 @@ class Column:
             _check_separated(present)
         beside_numbers = any(isinstance(part, np.ndarray) and not np.isnan(part).all() for part in self.parts)
         of_text = present != [] and all(is_label(cell) or cell in MISSING for cell in present)  # these if declared
-        are_labels = self.labels and of_text and not beside_numbers
-        of_labels = not self.dates and (self.declared or are_labels)
+        of_labels = not self.dates and (self.declared or (self.labels and of_text and not beside_numbers))
         values: dict[str, float | str | None] = dict.fromkeys(counts, None if of_labels else np.nan)
         if of_labels:
             self._check_label_count(present)

@@ -246,16 +246,15 @@ def _read(path: Source, options: Options) -> tuple[LabelledTable, list[list[str]
     labels = [column for _, column in values[len(values) - len(options.labels) :]]
     values, names = values[: len(values) - len(labels)], names and names[: len(names) - len(labels)]
     _check_gaps(values, options.gaps, names is None, refusals)
-    labelled = np.ones(len(labels[0]) if labels else 0, dtype=bool)
-    for column, cells in zip(options.labels, labels, strict=True):
-        if (empty := _gaps(cells)).any():
-            if not options.gaps:
-                count = np.count_nonzero(empty)
-                rows = f"{count} rows, first in " if count > 1 else ""
-                where = f"column {column!r} is empty in {rows}row {np.argmax(empty) + 1}"
-                refusals.add(f"{where}; fill the cell or delete the row", "gaps", True)
-            labelled &= ~empty
+    masks = [_gaps(cells) for cells in labels]
+    for column, empty in zip(options.labels, masks, strict=True):
+        if empty.any() and not options.gaps:
+            count = np.count_nonzero(empty)
+            rows = f"{count} rows, first in " if count > 1 else ""
+            where = f"column {column!r} is empty in {rows}row {np.argmax(empty) + 1}"
+            refusals.add(f"{where}; fill the cell or delete the row", "gaps", True)
     refusals.check()
+    labelled = np.logical_not(np.any(masks, axis=0))
     columns = [column for _, column in values]
     table = np.column_stack(columns) if columns else np.empty((0, 0))
     if columns and not labelled.all():
@@ -292,8 +291,7 @@ def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Colu
     if options.columns is None and sheet.row_labels and 0 not in drop:
         what = "the first column of %s %s: its cells are taken for labels of the rows"
         logger.info(what, refusals.name, sheet.row_labels)
-    every = range(bool(sheet.row_labels), len(known))
-    wanted = every if options.columns is None else places(options.columns)
+    wanted = range(bool(sheet.row_labels), len(known)) if options.columns is None else places(options.columns)
     chosen = [k for k in wanted if k not in drop and k not in of_labels]
     alike = sheet.decimal, sheet.thousands, options.categorical is not None, len(known) == 1
 
@@ -439,10 +437,8 @@ def _warn_about_numbers_that_may_be_names(name: str, top: Sequence[str], columns
     parts = [part for column in columns for part in column.parts[:1] if isinstance(part, np.ndarray)]
     fractions = any(len(part) > 3 and (part[1:] != np.round(part[1:])).all() for part in parts)
     if evenly or fractions:
-        warn(
-            f"{name}: the first line ({', '.join(first[:5])}{', ...' if len(first) > 5 else ''}) is read as numbers; "
-            f"pass {option('header', True)} if it holds names, {option('header', False)} if not"
-        )
+        remedy = f"pass {option('header', True)} if it holds names, {option('header', False)} if not"
+        warn(f"{name}: the first line ({listed(first, 5)}) is read as numbers; {remedy}")
 
 
 def write_table(path: str | os.PathLike[str], values: NDArray[np.generic], names: Sequence[str]) -> None:
@@ -476,5 +472,4 @@ def write_table(path: str | os.PathLike[str], values: NDArray[np.generic], names
     names = list(map(str, names))
     check_names(names, str(path))
     delimiter = "\t" if Path(path).suffix.lower() == ".tsv" else ","
-    text = delimited([names, *np.asarray(values).tolist()], delimiter)
-    write_text(path, text)
+    write_text(path, delimited([names, *np.asarray(values).tolist()], delimiter))

@@ -81,10 +81,8 @@ def read_text(source: Source, encoding: str | None = None) -> str:
     if re.match(r"\s*(<!doctype html|<html|<head)", text.removeprefix(_MARK), re.IGNORECASE):
         raise ValueError(f"{name} is a web page, not a table; download the file itself, often by a link called raw")
     if "\0" in text:
-        raise ValueError(
-            f"{name} is not text in {encoding or 'UTF-8'}: it holds NUL characters; "
-            f"pass {option('encoding', 'utf-16')} if it is text in that encoding, else export the table as CSV"
-        )
+        remedy = f"pass {option('encoding', 'utf-16')} if that is its encoding, else export the table as CSV"
+        raise ValueError(f"{name} is not text in {encoding or 'UTF-8'}: it holds NUL characters; {remedy}")
     return text.removeprefix(_MARK)
 
 

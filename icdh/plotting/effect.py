@@ -55,8 +55,7 @@ def plot_effect(effect: AverageEffect, ax: "Axes | None" = None) -> "Figure":
     ax = _axes(ax)
     order = effect.values.argsort()
     at, mean, std = effect.values[order], effect.mean[order], effect.std[order]
-    spread = "mean ± one standard deviation of single rows, not its error"
-    bands = [(LOOK.soft, spread, mean - std, mean + std)]
+    bands = [(LOOK.soft, "mean ± one standard deviation of single rows, not its error", mean - std, mean + std)]
     if effect.lower is not None and effect.upper is not None:
         bands.append((LOOK.curve, "interval of the mean over refits", effect.lower[order], effect.upper[order]))
     _draw_mean(ax, at, mean, bands)
@@ -69,8 +68,7 @@ def _draw_mean(ax: "Axes", at: Floats, mean: Floats, bands: Sequence[tuple[str, 
     are_points = at.size <= FEW_VALUES
     for k, (color, label, low, high) in enumerate(bands):
         if are_points:
-            ends = [mean - low, high - mean]
-            ax.errorbar(at, mean, ends, fmt="none", ecolor=color, elinewidth=2.0 + k, label=label)
+            ax.errorbar(at, mean, [mean - low, high - mean], fmt="none", ecolor=color, elinewidth=2.0 + k, label=label)
         else:
             ax.fill_between(at, low, high, linewidth=0, color=color, alpha=0.25, label=label)
     ax.plot(at, mean, "o" if are_points else "-", color=LOOK.curve, label="mean")
@@ -182,8 +180,7 @@ def plot_hidden_cause(effect: "Effect", ax: "Axes | None" = None) -> "Figure":
     at = np.linspace(0.0, min(1.4 * max(*shares, 0.05), 0.95), 101)
     moved = effect.scale * np.sqrt(at[:, np.newaxis] * at / (1.0 - at))
     left = effect.estimate - np.copysign(moved, effect.estimate)
-    lines = ax.contour(at, at, left, levels=8, colors=LOOK.soft, linewidths=0.8)
-    ax.clabel(lines, fontsize="small")
+    ax.clabel(ax.contour(at, at, left, levels=8, colors=LOOK.soft, linewidths=0.8), fontsize="small")
     ax.contour(at, at, left, levels=[0.0], colors=LOOK.zero, linewidths=1.6)
     ax.plot([], [], color=LOOK.zero, label="no effect left")
     if strongest is not None:
@@ -197,8 +194,7 @@ def _axes(ax: "Axes | None", size: tuple[float, float] = (6.0, 4.2)) -> "Axes":
     if ax is not None:
         return ax
     figure = import_extra("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
-    axes: Axes = figure.add_subplot()
-    return axes
+    return cast("Axes", figure.add_subplot())
 
 
 def _labelled(ax: "Axes", label: str) -> "Figure":

@@ -102,8 +102,7 @@ def layered_layout(A: Floats, sizes: Sequence[tuple[float, float]] | None = None
     stretch = np.array([_stretch(places, room, widest), 1.0])
     places *= stretch
     around = (boxes / 2 + [SPACING.lane / 2, 0.0]) * stretch
-    routes = _routes(chains, places, boxes, height[row] if chains else height, around)
-    return Layout(places[:N], boxes, routes)
+    return Layout(places[:N], boxes, _routes(chains, places, boxes, height[row] if chains else height, around))
 
 
 def _rows_and_lanes(edges: list[Edge], joined: Mask) -> tuple[Integers, Chains]:
@@ -136,8 +135,7 @@ def _cheapest(cost: Floats, differences: list[tuple[int, int, float]]) -> Floats
     shape = len(gap), len(cost)
     matrix = coo_array((np.append(one, -one), (np.append(k, k), np.append(a, b))), shape=shape).tocsr()
     # The presolve of scipy 1.11 calls one such programme of a hundred infeasible.
-    solution = linprog(cost, A_ub=matrix, b_ub=-gap, method="highs", options={"presolve": False})
-    return np.asarray(solution.x)
+    return np.asarray(linprog(cost, A_ub=matrix, b_ub=-gap, method="highs", options={"presolve": False}).x)
 
 
 def _untangled(row: Integers, links: list[Edge]) -> list[list[int]]:
