@@ -175,8 +175,7 @@ def warn(message: str, category: type[Warning] = DataWarning) -> None:
     category : type
         The class of the warning.
     """
-    collected = _collected.get(None)
-    if collected is not None:
+    if (collected := _collected.get(None)) is not None:
         collected.append((message, category))
         return
     users = 2  # the caller of this function

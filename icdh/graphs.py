@@ -112,9 +112,8 @@ def check_graph(graph: Foreign, argument: str = "graph") -> LabelledGraph:
     weights = check_adjacency(graph, argument)
     if len(weights) == 0:
         raise ValueError(f"{argument} has no variables; pass at least one")
-    if np.diagonal(weights).any():
-        i = int(np.flatnonzero(np.diagonal(weights))[0])
-        label = names[i] if names else i
+    if loops := np.flatnonzero(np.diagonal(weights)).tolist():
+        label = names[loops[0]] if names else loops[0]
         raise ValueError(f"{argument} has an edge from variable {label!r} to itself; set its diagonal to 0")
     return LabelledGraph(weights, names)
 

@@ -59,8 +59,7 @@ def comparable(estimate: object, truth: object, *, with_edges: bool = False) -> 
         sizes = f"estimate has {len(weights)} variables and truth {len(true.weights)}"
         raise ValueError(f"{sizes}; compare graphs of the same variables")
     if estimated.names and true.names:
-        unknown = [name for name in estimated.names if name not in true.names]
-        if unknown:
+        if unknown := [name for name in estimated.names if name not in true.names]:
             raise ValueError(f"estimate has a variable {unknown[0]!r} that truth has not; give both the same names")
         order = [estimated.names.index(name) for name in true.names]
         weights = weights[np.ix_(order, order)]
@@ -211,8 +210,7 @@ def sid(estimate: object, truth: object) -> int:
         return 0
     gadjid = import_extra("gadjid", "metrics")
     true, estimated = (np.ascontiguousarray(edges, dtype=np.int8) for edges in (pair.truth, pair.estimate))
-    _, count = gadjid.sid(true, estimated, edge_direction="from row to column")
-    return int(count)
+    return int(gadjid.sid(true, estimated, edge_direction="from row to column")[1])  # the first is its share
 
 
 class EdgeScores(NamedTuple):

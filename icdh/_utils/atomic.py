@@ -168,9 +168,7 @@ def _temporary_file(target: Path, suffix: str = "") -> Iterator[Path]:
 def _remove_abandoned(folder: Path) -> None:
     if fcntl is None:
         return
-    with os.scandir(folder) as entries:
-        leftovers = [entry.path for entry in entries if _TEMPORARY.fullmatch(entry.name)]
-    for leftover in leftovers:
+    for leftover in [path for path in folder.iterdir() if _TEMPORARY.fullmatch(path.name)]:
         with suppress(OSError), open(leftover, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(leftover)
+            leftover.unlink()

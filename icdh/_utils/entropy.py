@@ -83,8 +83,7 @@ def vasicek_entropy(sample: Floats, window: int) -> float:
     last = np.minimum(np.arange(n) + w, n - 1)
     first = np.maximum(np.arange(n) - w, 0)
     gaps = np.maximum(ordered[last] - ordered[first], resolution(ordered))
-    estimate = np.log(gaps * (n / (2 * w))).mean()
-    return float(estimate - _uniform_bias(n, w))
+    return float(np.log(gaps * (n / (2 * w))).mean() - _uniform_bias(n, w))
 
 
 @lru_cache(maxsize=64)

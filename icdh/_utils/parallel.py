@@ -44,12 +44,10 @@ def _bundled_openblas() -> list[tuple[Control, Control]]:
     """Return (get, set) pairs of functions for the OpenBLAS libraries that the wheels of NumPy and SciPy bring."""
     import scipy.linalg  # only SciPy knows what its library needs, so SciPy loads it
 
-    controls: list[tuple[Control, Control]] = []
-    for package in (np, scipy):
-        root = Path(str(package.__file__)).parent
-        for folder in (root.parent / f"{root.name}.libs", root / ".dylibs"):
-            for path in sorted(folder.glob("*openblas*")):
-                controls.extend(_thread_controls(path))
+    roots = [Path(str(package.__file__)).parent for package in (np, scipy)]
+    folders = [folder for root in roots for folder in (root.parent / f"{root.name}.libs", root / ".dylibs")]
+    paths = [path for folder in folders for path in sorted(folder.glob("*openblas*"))]
+    controls = [pair for path in paths for pair in _thread_controls(path)]
     if not controls:
         logger.debug("no bundled OpenBLAS found: set OMP_NUM_THREADS=1 if fits are slow")
     return controls

@@ -179,8 +179,7 @@ class Input(NamedTuple):
     @property
     def relations(self) -> dict[str, Any]:
         """What is known of the rows, as arguments of the functions of the library that take it."""
-        of_rows = {"interventions": self.interventions, "groups": self.groups, "sequence": self.sequence}
-        return {**of_rows, **self.weights}
+        return {"interventions": self.interventions, "groups": self.groups, "sequence": self.sequence, **self.weights}
 
     def complete(self, read: Sequence[Hashable] | None = None) -> "Input":
         """Return the rows without gaps in the columns that are ``read``, by default all."""
@@ -188,9 +187,7 @@ class Input(NamedTuple):
         interventions = None if self.interventions is None else self.interventions.of_rows(full)
         groups = None if self.groups is None else list(compress(self.groups, full.tolist()))
         units = {name: list(compress(of, full.tolist())) for name, of in self.units.items()}
-        weights = {**self.weights}
-        if weights:
-            weights["sample_weight"] = weights["sample_weight"][full]
+        weights = {name: of[full] if name == "sample_weight" else of for name, of in self.weights.items()}
         table = LabelledTable(self.table.values[full], self.table.columns)
         return self._replace(table=table, interventions=interventions, groups=groups, units=units, weights=weights)
 

@@ -325,14 +325,6 @@ class Relations:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weights:
-    """How much rows count."""
-
-    weights: str | None = text("NAME", "column of how much each row counts (survey weights); it is no variable")
-    frequency: bool = flag("--weights are counts: a row stands for so many equal rows")
-
-
-@dataclass(frozen=True, kw_only=True)
 class Experiments:
     """What was done to the rows."""
 
@@ -362,13 +354,15 @@ class Loudness:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableOptions(Relations, Format, Columns, Weights):
+class TableOptions(Relations, Format, Columns):
     """A table to learn from, whose rows may have weights."""
 
     title = "input"
     data: str = read(TABLE, "the table", default="", nargs="?", either=REQUIRED)
     dataset: str | None = choice(("sachs", "sachs-experiments"), "a data set of the package", either=REQUIRED)
     missing: str = about_gaps(MISSING)
+    weights: str | None = text("NAME", "column of how much each row counts (survey weights); it is no variable")
+    frequency: bool = flag("--weights are counts: a row stands for so many equal rows")
 
 
 def _edge(text: str) -> list[str]:

@@ -1,6 +1,7 @@
 """``icdh direction``: which of two variables causes the other, for all pairs of columns of a table."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -26,9 +27,8 @@ def _compare(command: "Direction", values: Floats, names: tuple[str, str], forbi
     if command.missing == "drop":
         values = values[~np.isnan(values).any(axis=1)]
     knowledge = {"forbidden": [tuple(edge) for edge in np.argwhere(forbidden).tolist()]}
-    x, y = values.T
     below, seed = command.abstain_below, command.seed
-    return causal_direction(x, y, names=names, knowledge=knowledge, abstain_below=below, random_state=seed)
+    return causal_direction(*values.T, names=names, knowledge=knowledge, abstain_below=below, random_state=seed)
 
 
 def _in_short(warnings: WarningList) -> list[str]:
@@ -61,31 +61,26 @@ class Direction(options.Format, options.Columns, options.KnowledgeOptions, optio
 
     def run(self) -> int:
         """Read, compare both directions of every pair, print; after Ctrl-C print the pairs that are done."""
-        twice = next((name for name in self.columns if self.columns.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"a direction needs two variables; --columns names {twice!r} twice")
+        if twice := [name for name in self.columns if self.columns.count(name) > 1]:
+            raise ValueError(f"a direction needs two variables; --columns names {twice[0]!r} twice")
         table = read_input(self).table
         pairs = list(combinations(range(len(table.names)), 2))
         if not pairs:
             left = ", ".join(table.names) or "none left"
             raise ValueError(f"a direction needs two variables; {self.data} has {left}")
         forbidden = knowledge_of(self).rules(table.names, strict=not self.columns).forbidden
-        rows, interrupted = [("pair", "verdict", "nats a row", "confidence")], False
-        said: WarningList = []
-        try:
-            with watched(self, "pairs", len(pairs)) as callback, collected_warnings() as said:
-                for pair in pairs:
-                    callback()
-                    names = table.names[pair[0]], table.names[pair[1]]
-                    result = _compare(self, table.values[:, pair], names, forbidden[np.ix_(pair, pair)])
-                    rows.append(_row(result, *map(printable, names)))
-        except KeyboardInterrupt:
-            interrupted = True
+        rows = [("pair", "verdict", "nats a row", "confidence")]
+        with collected_warnings() as said, suppress(KeyboardInterrupt), watched(self, "pairs", len(pairs)) as callback:
+            for pair in pairs:
+                callback()
+                names = table.names[pair[0]], table.names[pair[1]]
+                result = _compare(self, table.values[:, pair], names, forbidden[np.ix_(pair, pair)])
+                rows.append(_row(result, *map(printable, names)))
         for line in _in_short(said):
             report("warning", line)
         if len(rows) > 1:
             print(*aligned(rows, "<<>"), sep="\n")
-        if interrupted:
+        if len(rows) <= len(pairs):
             report("error", f"interrupted after {len(rows) - 1} of {counted(len(pairs), 'pair')}")
             return INTERRUPTED
         return 0

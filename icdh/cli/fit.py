@@ -156,15 +156,13 @@ def _head(model: Learned, n_edges: int) -> str:
     )
 
 
-def target_lines(model: Learned) -> list[str]:
-    """Return for every condition of unknown targets a line about what it was found to act on."""
+def target_lines(model: Learned) -> Iterator[str]:
+    """Yield for every condition of unknown targets a line about what it was found to act on."""
     names, threshold = model.model_.names, getattr(model, "threshold", 0.0)
-    lines = []
     for condition, weights in model.targets_.items():
         reached = sorted((-weight, str(n)) for weight, n in zip(weights, names, strict=True) if weight > threshold)
         found = ", ".join(f"{printable(name)} ({-weight:.3g})" for weight, name in reached)
-        lines.append(f"condition {printable(str(condition))} acts on {found or 'nothing that was found'}")
-    return lines
+        yield f"condition {printable(str(condition))} acts on {found or 'nothing that was found'}"
 
 
 @cache

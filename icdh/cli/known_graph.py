@@ -1,6 +1,7 @@
 """``icdh simulate`` and ``evaluate``: a table of a random graph, and a graph compared with the one that is known."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,17 +15,14 @@ from icdh.files.graphs import NAMES_OF_FORMATS
 from icdh.simulate import DISTRIBUTIONS, GRAPHS, MECHANISMS, NOISES, SimulatedData, simulate_sem
 
 
-def _description(data: SimulatedData) -> list[str]:
-    lines = [f"{data.X.shape[0]} observations of {data.X.shape[1]} variables, {data.adjacency.sum()} edges"]
+def _description(data: SimulatedData) -> Iterator[str]:
+    yield f"{data.X.shape[0]} observations of {data.X.shape[1]} variables, {data.adjacency.sum()} edges"
     report = data.report()
     if report.smallest_std is not None:
-        lines += [
-            f"true standard deviations from {report.smallest_std:.3g} to {report.largest_std:.3g}, "
-            f"within one variable by a factor of up to {report.largest_ratio:.3g}",
-            f"varsortability {report.varsortability:.3f}, R2-sortability {report.r2_sortability:.3f} "
-            "(0.5: the statistic says nothing about the causal order)",
-        ]
-    return lines
+        ends = f"from {report.smallest_std:.3g} to {report.largest_std:.3g}"
+        yield f"true standard deviations {ends}, within one variable by a factor of up to {report.largest_ratio:.3g}"
+        sortable = f"varsortability {report.varsortability:.3f}, R2-sortability {report.r2_sortability:.3f}"
+        yield f"{sortable} (0.5: the statistic says nothing about the causal order)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +108,7 @@ class Evaluate(TextFormat, Command):
         """Read, compare and print."""
         from icdh.metrics import evaluate
 
-        sources = source(self.estimated), source(self.truth)
-        files = [(label_of(file), read_text(file, self.encoding)) for file in sources]
+        files = [(label_of(file), read_text(file, self.encoding)) for file in map(source, (self.estimated, self.truth))]
         read = partial(graph_from_text, delimiter=self.delimiter, decimal=self.decimal or ".")
         names = _names(*(read(*file)[1] for file in files))
         estimated, truth = (read(*file, names)[0] for file in files)

@@ -212,18 +212,6 @@ def edge_records(model: StructuralModel, settled: Mask | None = None) -> list[Ed
     ]
 
 
-def verdict(check: "ModelCheck") -> str:
-    """Return a `ModelCheck` in one line."""
-    rows = f"{check.n_checked} of {check.n_observations}" if check.n_checked < check.n_observations else check.n_checked
-    head = f"{rows} rows, {counted(len(check.nodes), 'variable')}, {counted(len(check.edges), 'edge')}: "
-    bad = sum(node.rejected for node in check.nodes)
-    power = ", but so short a table hardly rejects any" if check.n_checked < FEW_ROWS else ""
-    verdict = f"the model does not fit {bad} of the variables" if bad else f"no test rejects the model{power}"
-    untested = sum(not node.tested for node in check.nodes)
-    rest = f"; {counted(untested, 'variable')} not tested" if untested else ""
-    return f"{head}{verdict} (at {100 * check.level:g} %, over all variables together){rest}"
-
-
 def _about_nodes(nodes: Sequence[NodeCheck]) -> list[str]:
     bad = [node for node in nodes if node.rejected]
     lines = [f"  {printable(node.name)}: p = {node.p_value:.2g}, {node.meaning}" for node in bad]
@@ -242,9 +230,8 @@ def _about_edges(check: "ModelCheck") -> list[str]:
     shown, n_more = first(edges, MOST_EDGES)
     lines = [*edge_lines(edge_rows(shown, check.unit)), *([f"and {n_more} more"] if n_more else [])]
     heading = "arrows" if all(edge.known for edge in edges) else "arrows, those to settle by knowledge first"
-    survivors = [survival(edges)] if any(edge.survives or edge.replaceable for edge in edges) else []
-    left = filter(None, [unweighed(edges, check.unit)])
-    return [f"{heading}:", *lines, *marks_explained(edges), *_below_zero(edges), *survivors, *left, EXPLAIN]
+    left = filter(None, [survival(edges), unweighed(edges, check.unit)])
+    return [f"{heading}:", *lines, *marks_explained(edges), *_below_zero(edges), *left, EXPLAIN]
 
 
 class Column(NamedTuple):
@@ -321,8 +308,10 @@ def unweighed(edges: Sequence[EdgeCheck], unit: str) -> str:
 
 
 def survival(edges: Sequence[EdgeCheck]) -> str:
-    """Return in a sentence how many arrows a hidden common cause cannot replace."""
+    """Return in a sentence how many arrows a hidden common cause cannot replace; empty if no data tell of any."""
     survivors, others = sum(edge.survives for edge in edges), sum(edge.replaceable for edge in edges)
+    if not survivors + others:
+        return ""
     fail = f", {others} would not" if others else ""
     unknown = len(edges) - survivors - others
     rest = f"; of {unknown} the data cannot tell" if unknown else ""
@@ -398,6 +387,18 @@ class ModelCheck(Result):
         """Whether any variable is rejected. If the model is right, a share of at most ``level`` of tables are."""
         return any(node.rejected for node in self.nodes)
 
+    @property
+    def verdict(self) -> str:
+        """The check in one line."""
+        rows = f"{self.n_checked} of {self.n_observations}" if self.n_checked < self.n_observations else self.n_checked
+        head = f"{rows} rows, {counted(len(self.nodes), 'variable')}, {counted(len(self.edges), 'edge')}: "
+        bad = sum(node.rejected for node in self.nodes)
+        power = ", but so short a table hardly rejects any" if self.n_checked < FEW_ROWS else ""
+        verdict = f"the model does not fit {bad} of the variables" if bad else f"no test rejects the model{power}"
+        untested = sum(not node.tested for node in self.nodes)
+        rest = f"; {counted(untested, 'variable')} not tested" if untested else ""
+        return f"{head}{verdict} (at {100 * self.level:g} %, over all variables together){rest}"
+
     def questions(self, n_questions: int = 5) -> str:
         """Return the arrows most in doubt as a file of knowledge for a person to answer.
 
@@ -425,7 +426,7 @@ class ModelCheck(Result):
     def summary(self) -> str:
         """Return the check in plain words, with what it cannot see."""
         more = filter(None, [self.track_record])
-        return "\n".join([verdict(self), *_about_nodes(self.nodes), *_about_edges(self), *more, BLIND_SPOTS])
+        return "\n".join([self.verdict, *_about_nodes(self.nodes), *_about_edges(self), *more, BLIND_SPOTS])
 
     def records(self) -> list[dict[str, object]]:
         """Return a dict of every edge."""
@@ -434,7 +435,7 @@ class ModelCheck(Result):
     def to_dict(self) -> dict[str, object]:
         """Return all of it as what JSON can hold: dicts, lists, text, numbers, None."""
         return {
-            "verdict": verdict(self),
+            "verdict": self.verdict,
             "rejected": self.rejected,
             "level": self.level,
             "n_observations": self.n_observations,

@@ -84,9 +84,8 @@ def days_of(cells: Collection[str]) -> dict[str, float]:
     readings = _readings(cells)
     if readings and readings[0] == readings[-1]:
         return readings[0]
-    strange = next((cell for cell in cells if not is_date(cell)), None)
-    if strange is not None:
-        raise ValueError(f"{strange!r} is no date such as 2024-03-31 or 31.03.2024")
+    if strange := [cell for cell in cells if not is_date(cell)]:
+        raise ValueError(f"{strange[0]!r} is no date such as 2024-03-31 or 31.03.2024")
     example = next(cell for cell in cells if "/" in cell)
     raise ValueError(f"the order of day and month in dates such as {example!r} is ambiguous; write 2024-03-31")
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -97,7 +97,7 @@ def graph_from_text(
     if has_header and first[0] in {effect for _, effect in ENDS}:
         rows = [(line, [*row[1::-1], *row[2:]]) for line, row in rows]
     if has_header or all(len(row) in (2, 3) and all(map(_is_text, row[:2])) for _, row in rows):
-        return _from_edges(name, _edges(name, rows[has_header:]), names)
+        return _from_edges(name, list(_edges(name, rows[has_header:])), names)
     return _from_matrix(name, rows, names)
 
 
@@ -128,14 +128,12 @@ def _json_graph(path: str, text: str) -> tuple[list[_Edge], list[str]]:
     return edges, names
 
 
-def _edges(path: str, rows: Sequence[Row]) -> list[_Edge]:
-    """Return the edges of an edge list."""
-    edges: list[_Edge] = []
+def _edges(path: str, rows: Sequence[Row]) -> Iterator[_Edge]:
+    """Yield the edges of an edge list."""
     for line, row in rows:
         if len(row) not in (2, 3) or not all(cell or isinstance(cell, Quoted) for cell in row[:2]):
             raise ValueError(f"{path}, line {line}: an edge needs cause,effect[,weight]; got {','.join(row)!r}")
-        edges.append((f"line {line}", name_of(row[0]), name_of(row[1]), row[2] if len(row) == 3 else 1.0))
-    return edges
+        yield f"line {line}", name_of(row[0]), name_of(row[1]), row[2] if len(row) == 3 else 1.0
 
 
 def _from_edges(path: str, edges: Sequence[_Edge], known: Sequence[str] | None) -> tuple[Floats, list[str]]:

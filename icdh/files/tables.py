@@ -6,7 +6,7 @@ Formats of statistical programs are known by their endings, and read through the
 import os
 import warnings
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -269,7 +269,7 @@ def _read_text(path: Source, options: Options, refusals: Refusals) -> tuple[list
     columns = _columns_of(sheet, options, refusals)
     lines = _fill(refusals.name, sheet, columns)
     if sheet.labels is not None and options.columns is None:
-        columns = _with_names(columns, sheet.top, refusals)
+        columns = list(_with_names(columns, sheet.top, refusals))
     values = _values(columns, lines, sheet.labels is not None, refusals)
     if options.header is None and sheet.labels is None:
         _warn_about_numbers_that_may_be_names(refusals.name, sheet.top, columns)
@@ -318,23 +318,21 @@ def _fill(name: str, sheet: Sheet, columns: Sequence[Column]) -> "array[int]":
     return lines
 
 
-def _with_names(columns: list[Column], top: Sequence[str], refusals: Refusals) -> list[Column]:
-    """Return the columns that have a name. Refuse the others, unless they are empty, and names that repeat."""
+def _with_names(columns: list[Column], top: Sequence[str], refusals: Refusals) -> Iterator[Column]:
+    """Yield the columns that have a name. Refuse the others, unless they are empty, and names that repeat."""
     seen: set[str] = set()
-    kept = []
     for column in columns:
         check_names([column.name], f"{refusals.name}, line 1")
         if column.many:
-            kept.append(column)
+            yield column
         elif not top[column.at] and not isinstance(top[column.at], Quoted):
             if any(isinstance(part, np.ndarray) or any(part) for part in column.parts) or not column.parts:
                 refusals.add(f"line 1: column {column.key} has no name; name it or leave it out", "drop", [column.key])
         elif column.name in seen:
             refusals.add(f"line 1: two columns are called {column.name!r}", "drop", [str(column.at + 1)])
         else:
-            kept.append(column)
+            yield column
         seen.add(column.name)
-    return kept
 
 
 def _values(columns: Sequence[Column], lines: Sequence[int] | None, named: bool, refusals: Refusals) -> _Values:

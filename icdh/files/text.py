@@ -7,6 +7,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -120,10 +121,8 @@ def table_start(text: str, skipped: int = 0) -> tuple[int, int, str | None]:
 
     ``skipped`` is the number of lines above the table.
     """
-    start = 0
-    for _ in range(skipped):
-        end = _LINE_END.search(text, start)
-        start = end.end() if end else len(text)
+    starts = [0, *(end.end() for end in islice(_LINE_END.finditer(text), skipped)), len(text)]
+    start = starts[min(skipped, len(starts) - 1)]
     separator = re.compile(r'"?sep=(.)"?[ \t]*(?:\r\n|\n|\r)', re.IGNORECASE).match(text, start)  # as Excel writes it
     return (separator.end(), skipped + 2, separator[1]) if separator else (start, skipped + 1, None)
 
@@ -168,9 +167,7 @@ def rows_of(
 
 def _cells_with_quotes(name: str, line: int, text: str, start: int, delimiter: str) -> tuple[list[str], int]:
     """Return the cells of the record that begins at ``start``, which may span lines, and where the next begins."""
-    white = delimiter == " "
-    separator = "[ \t]+" if white else re.escape(delimiter)
-    stop = " \t" if white else re.escape(delimiter)
+    separator, stop = ("[ \t]+", " \t") if delimiter == " " else (re.escape(delimiter), re.escape(delimiter))
     cell = re.compile(rf'[ ]*"([^"]*(?:""[^"]*)*)"[ ]*(?=[{stop}\r\n]|\Z)|([^{stop}\r\n]*)')
     after = re.compile(rf"({separator})|[ \t]*(?:\r\n|\n|\r|\Z)")
     cells: list[str] = []

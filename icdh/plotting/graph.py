@@ -164,8 +164,7 @@ def _handles(styles: Sequence[EdgeStyle], scale: float = 1.0) -> "list[Line2D]":
 
 def edge_width(strength: float, strongest: float) -> float:
     """Return the width, in points, of the line of an edge."""
-    thin, wide = 0.8, 3.2
-    return thin + min(strength / strongest, 1.0) * (wide - thin)
+    return 0.8 + 2.4 * min(strength / strongest, 1.0)
 
 
 def _arrow(route: Floats, width: float, style: EdgeStyle, scale: float) -> "Iterator[Patch]":

@@ -1,6 +1,6 @@
 """Where variables and edges of a DAG are drawn, in rows, causes above their effects."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, pairwise
 from typing import NamedTuple
@@ -110,8 +110,7 @@ def _rows_and_lanes(edges: list[Edge], joined: Mask) -> tuple[Integers, Chains]:
 
     Causes are above effects, and edges as short as possible in all.
     """
-    N = len(joined)
-    cost = np.zeros(N)
+    cost = np.zeros(len(joined))
     for i, j in edges:
         cost[[i, j]] += -1.0, 1.0
     row = np.where(joined, np.round(_cheapest(cost, [(i, j, 1.0) for i, j in edges])), -1).astype(int).tolist()
@@ -236,9 +235,8 @@ def _routes(chains: Chains, places: Floats, boxes: Floats, height: Floats, aroun
 def _ports(ends: dict[Edge, Edge], places: Floats, boxes: Floats) -> dict[Edge, float]:
     """Return the x at which every edge meets a box, in the order of where it comes from or goes to."""
     ports: dict[Edge, float] = {}
-    for box, group in groupby(
-        sorted(ends, key=lambda edge: (ends[edge][0], places[ends[edge][1], 0])), lambda edge: ends[edge][0]
-    ):
+    in_order = sorted(ends, key=lambda edge: (ends[edge][0], places[ends[edge][1], 0]))
+    for box, group in groupby(in_order, lambda edge: ends[edge][0]):
         edges = list(group)
         step = min(0.2, 0.8 * boxes[box, 0] / len(edges))
         ports |= zip(edges, places[box, 0] + step * (np.arange(len(edges)) - (len(edges) - 1) / 2), strict=True)
@@ -253,16 +251,14 @@ def bounds(layout: Layout) -> tuple[Floats, Floats]:
     return points.min(axis=0) - SPACING.margin, points.max(axis=0) + SPACING.margin
 
 
-def bends(route: Floats) -> list[list[Floats]]:
-    """Return the cubic curves through the points of a route, each as its two handles and its end.
+def bends(route: Floats) -> Iterator[list[Floats]]:
+    """Yield the cubic curves through the points of a route, each as its two handles and its end.
 
     Pieces are upright inside a row; between rows a curve leaves and arrives upright, but for the ends at boxes.
     """
-    curves = []
     last = len(route) - 2
     for k, (start, end) in enumerate(pairwise(route)):
         rise = np.array([0.0, (end - start)[1]])
         first = start + (rise / 2 if k else (end - start) / 3)
         second = end - (rise / 2 if k < last else (end - start) / 3)
-        curves.append([first, second, end])
-    return curves
+        yield [first, second, end]

@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,17 +24,7 @@ from icdh._table.table import Table
 from icdh._utils.arrays import Floats
 from icdh._utils.labels import printable
 from icdh._version import __version__
-from icdh.diagnostics.result import (
-    Column,
-    EdgeCheck,
-    ModelCheck,
-    edge_columns,
-    edge_records,
-    legend,
-    survival,
-    unweighed,
-    verdict,
-)
+from icdh.diagnostics.result import EdgeCheck, ModelCheck, edge_columns, edge_records, legend, survival, unweighed
 from icdh.exceptions import import_extra
 from icdh.files import replace_on_success
 from icdh.plotting.effect import FEW_VALUES, plot_curve
@@ -103,23 +93,22 @@ def findings(
     checked = {} if check is None else {(edge.cause, edge.effect): edge for edge in check.edges}
     known = edge_records(model)
     records = [replace(checked.get((edge.cause, edge.effect), edge), probability=edge.probability) for edge in known]
-    _, _, *columns = edge_columns(records, weight_unit(model))
     versions = {"icdh": __version__, "Python": platform.python_version()}
     versions |= {package.__name__: package.__version__ for package in (np, scipy, numba)}
-    edges = _edges(model, rows, records, columns)
+    edges, unit = list(_edges(model, rows, records)), weight_unit(model)
     return {
         "title": title or f"Causal graph of {len(names)} variables",
         "n_variables": len(names),
         "n_observations": model.about.get("n_observations"),
-        "table": None if table is None else _table(table, names),
+        "table": None if table is None else list(_table(table, names)),
         "n_rows": None if table is None else table.n_observations,
         "notes": list(notes),
         "graph": _graph(model, records),
         "nodes": names,
         "edges": edges,
-        "figures": [column.heading for column in columns],
-        "legend": legend(records, weight_unit(model)),
-        "unweighed": unweighed(records, weight_unit(model)),
+        "figures": [column.heading for column in edge_columns(records, unit)[2:]],
+        "legend": legend(records, unit),
+        "unweighed": unweighed(records, unit),
         "widths": "stronger" if model.edge_evidence.probability is None else "more probable",
         "beliefs": [] if ensemble is None else ensemble.edges(0.05),
         "n_curves": min(len(edges), MOST_CURVES),
@@ -132,15 +121,14 @@ def findings(
     }
 
 
-def _table(table: Table, names: list[str]) -> list[dict[str, object]]:
+def _table(table: Table, names: list[str]) -> Iterator[dict[str, object]]:
+    """Yield a dict of every variable: its kind, and its moments or the shares of its labels."""
     quantiles = np.quantile(table.values, [0.0, 0.5, 1.0], axis=1)
     moments = list(zip(table.values.mean(axis=1), table.values.std(axis=1), *quantiles, strict=True))
-    rows: list[dict[str, object]] = []
     for k, (name, kind) in enumerate(zip(names, table.kinds, strict=True)):
         labels = table.categories[k].labels if k in table.unordered else ()
         shares = [f"{label} {np.mean(table.values[k] == code):.0%}" for code, label in enumerate(labels)]
-        rows.append({"name": name, "kind": kind, "moments": moments[k], "labels": shares})
-    return rows
+        yield {"name": name, "kind": kind, "moments": moments[k], "labels": shares}
 
 
 def _graph(model: StructuralModel, records: list[EdgeCheck]) -> dict[str, object]:
@@ -153,28 +141,23 @@ def _graph(model: StructuralModel, records: list[EdgeCheck]) -> dict[str, object
     return {"svg": svg, "is_landscape": bool(min_width > 700.0 and width > height)}
 
 
-def _edges(
-    model: StructuralModel, rows: Floats, records: list[EdgeCheck], columns: list[Column]
-) -> list[dict[str, object]]:
-    """Return the edges, each with its row of the list and its curve."""
+def _edges(model: StructuralModel, rows: Floats, records: list[EdgeCheck]) -> Iterator[dict[str, object]]:
+    """Yield the edges, each with its row of the list and its curve."""
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], 300)).astype(int)]
     unit = "nats" if weight_unit(model) == "nats" else "(weight)"
-    edges: list[dict[str, object]] = []
+    _, _, *columns = edge_columns(records, weight_unit(model))
     probability = model.edge_evidence.probability
     for k, ((i, j), record) in enumerate(zip(graphs.strongest_first(model.adjacency), records, strict=True)):
         warns = {"strength": record.weak, "if turned": record.close, "if hidden": record.replaceable, "": record.marks}
         chance = "" if probability is None else f", probability {probability[i, j]:.2f}"
-        edges.append(
-            {
-                "cause": str(record.cause),
-                "effect": str(record.effect),
-                "drawn": f"edge {i} {j}",
-                "says": f"{record.cause} → {record.effect}: {columns[0].cells[k]} {unit}{chance}",
-                "cells": [(column.cells[k], bool(warns.get(column.heading))) for column in columns],
-                "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & model.nominal else "",
-            }
-        )
-    return edges
+        yield {
+            "cause": str(record.cause),
+            "effect": str(record.effect),
+            "drawn": f"edge {i} {j}",
+            "says": f"{record.cause} → {record.effect}: {columns[0].cells[k]} {unit}{chance}",
+            "cells": [(column.cells[k], bool(warns.get(column.heading))) for column in columns],
+            "curve": _curve(model, shown, i, j) if k < MOST_CURVES and not {i, j} & model.nominal else "",
+        }
 
 
 def _curve(model: StructuralModel, rows: Floats, cause: int, effect: int) -> str:
@@ -211,11 +194,10 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
     shapes = {law.errors.name for given in model.conditionals if (law := given.law.density) is not None}
     estimated = bool(shapes - {"gaussian"})
     if check is not None:
-        if any(record.survives or record.replaceable for record in check.edges):
-            hidden = survival(check.edges)
+        hidden = survival(check.edges) or hidden
         odd = [] if estimated else [str(node.name) for node in check.nodes if not node.gaussian]
         shape = f"residuals of {', '.join(odd)} are not Gaussian" if odd else "no residual denies it"
-        residuals, noise = verdict(check), "by construction" if estimated else shape
+        residuals, noise = check.verdict, "by construction" if estimated else shape
     rejected = check is not None and check.rejected
     rows = [
         ("The graph has no directed cycles.", "cannot be tested on such data; think of feedback", False),
