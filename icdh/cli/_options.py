@@ -283,7 +283,7 @@ def about_gaps(choices: Sequence[str]) -> Any:
 class TextFormat:
     """How a text file is written."""
 
-    delimiter: str | None = text("C", "separator, or tab; detected by default", flags="--sep --delimiter", type=_mark)
+    delimiter: str | None = text("C", "separator, tab or space; else detected", flags="--sep --delimiter", type=_mark)
     decimal: str | None = choice((".", ","), "the decimal mark; detected by default")
     encoding: str | None = text("NAME", "such as latin-1 or utf-16; by default UTF-8")
 

@@ -1,6 +1,6 @@
 """``icdh fit`` and ``explain``: learn a graph, print, write and draw it, ask about its roots; and what was printed.
 
-How a fit is under way, other commands share.
+All commands that learn describe and show a fit by the functions of this file.
 """
 
 import os

@@ -359,10 +359,14 @@ def _values(columns: Sequence[Column], lines: Sequence[int] | None, named: bool,
 
 def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusals) -> None:
     """Refuse gaps and empty columns, unless they are allowed."""
-    masks = {key: _gaps(column) for key, column in values}
-    for key in [] if allowed else [key for key, gaps in masks.items() if gaps.size and gaps.all()]:
-        refusals.add(f"column {key!r} holds no value at all", "drop", [key])
-        del masks[key]
+    partly, masks = [], []
+    for key, column in values:
+        gaps = _gaps(column)
+        if gaps.size and gaps.all() and not allowed:
+            refusals.add(f"column {key!r} holds no value at all", "drop", [key])
+        else:
+            partly.append(key)
+            masks.append(gaps)
     if refusals.gaps and not allowed:
         refusals.options["gaps"] = True
     labels = "".join(
@@ -372,10 +376,10 @@ def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusal
     )
     if allowed and labels:
         logger.info("%s", labels.removeprefix("; "))
-    if not allowed and any(gaps.any() for gaps in masks.values()):
-        first = unnamed and any(gaps[0] for gaps in masks.values())
+    if not allowed and any(gaps.any() for gaps in masks):
+        first = unnamed and any(gaps[0] for gaps in masks)
         header = f"; or pass {option('header', True)} if the first line holds names" if first else ""
-        refusals.add(f"gaps in {gaps_message(np.array([*masks.values()]), [*masks])}{labels}{header}", "gaps", True)
+        refusals.add(f"gaps in {gaps_message(np.array(masks), partly)}{labels}{header}", "gaps", True)
 
 
 def _gaps(values: NDArray[np.generic]) -> Mask:
