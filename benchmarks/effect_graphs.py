@@ -117,10 +117,17 @@ def table(rows):
             figures.append(f"{parts[0]} / {parts[1]}, {np.nanmedian(widths):.2f}" if widths else "")
         tables = f"{sum('mixture' in row['answers'][0] for row in group)} of {len(group)}"
         yield f"| {key[0]} | {key[1]} | {key[2]} N | {key[3]} | {tables} | {' | '.join(figures)} |"
+    for of_treatments in (False, True):
+        chosen = [row for row in rows if (row["kind"] == "treatment") == of_treatments]
+        yield from probabilities([answer for row in chosen for answer in row["answers"]], of_treatments)
+
+
+def probabilities(answers: list[dict], of_treatments: bool):
+    """Yield the probabilities of an effect beside how often there is one."""
     yield ""
-    yield "| said probability of an effect | pairs | mean said | share with an effect |"
+    yield f"| said probability of an effect{' of a treatment' * of_treatments} | pairs | mean said | share with an effect |"
     yield "|---|---|---|---|"
-    said = np.array([(answer["probability"], answer["path"]) for row in rows for answer in row["answers"]], dtype=float)
+    said = np.array([(answer["probability"], answer["path"]) for answer in answers], dtype=float).reshape(-1, 2)
     for low, high in ((0.0, 0.05), (0.05, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 0.95), (0.95, 1.01)):
         some = said[(said[:, 0] >= low) & (said[:, 0] < high)]
         if len(some):
