@@ -124,8 +124,9 @@ def table(rows):
 
 def probabilities(answers: list[dict], of_treatments: bool):
     """Yield the probabilities of an effect beside how often there is one."""
+    what = " of a treatment" * of_treatments
     yield ""
-    yield f"| said probability of an effect{' of a treatment' * of_treatments} | pairs | mean said | share with an effect |"
+    yield f"| said probability of an effect{what} | pairs | mean said | share with an effect |"
     yield "|---|---|---|---|"
     said = np.array([(answer["probability"], answer["path"]) for answer in answers], dtype=float).reshape(-1, 2)
     for low, high in ((0.0, 0.05), (0.05, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 0.95), (0.95, 1.01)):
