@@ -199,8 +199,8 @@ def effect(
     if adjust == "posterior":
         if not isinstance(model, HNMSearch):
             raise TypeError(
-                f"{option('adjust', 'posterior')} needs a fitted HNMSearch as {option('model')}, or none; a saved "
-                "model holds no other graphs: leave it out, and one is fitted"
+                f"{option('adjust', 'posterior')} needs a fitted HNMSearch, which weighs further graphs; a saved model "
+                f"keeps one: leave {option('model')} out, and a search is fitted to {option('X')}"
             )
         graphs = posterior(model, random_state=seed)
         sets = parent_sets(graphs.graphs, graphs.weights, *pair)

@@ -293,7 +293,7 @@ class StructuralModel(CausalModel):
         table = self.columns.as_table(X)
         for key, values in do.items() if isinstance(do, Mapping) else ():
             check_same_rows(X, values, f"do[{key!r}]")
-        rows = interventional.abducted(self, table.values, self.columns.scaled(table))
+        rows = interventional.abducted(self, table.values, self.scaled(table))
         return self.columns.observations(interventional.under(self, rows, do, self.columns.as_numbers), X)
 
     average_effect = interventional.average_effect

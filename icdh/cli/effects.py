@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -95,11 +96,17 @@ def _answer(command: "Effects") -> "Effect":
     command = replace(command, within=[*within, *clusters[1:]], group_column=next(iter(clusters), None))
     saved = _model(command) if command.model else None
     columns, read = [] if adjust in GRAPHS else [command.cause, command.effect, *adjust], None
+    if saved is not None and adjust == "posterior":
+        given = [word for word in command.words if word not in ("--model", command.model, f"--model={command.model}")]
+        words = ["icdh", *given, *([] if command.columns else ["--columns", *saved.names])]
+        raise ValueError(
+            f"{command.model} keeps one graph, and the posterior weighs many, which are learned from the table; "
+            f"leave the model out: {shlex.join(words)}"
+        )
     if saved is not None:
         columns = saved.names
         pair = [variable_index(getattr(command, role), columns, role) for role in ("cause", "effect")]
-        if adjust != "posterior":
-            read = [columns[k] for k in (*pair, *covariates_of(adjust, saved, columns, *pair))]
+        read = [columns[k] for k in (*pair, *covariates_of(adjust, saved, columns, *pair))]
         kinds = with_labels(dict(command.kinds), saved)
         command = replace(command, kinds=[(str(name), kind) for name, kind in kinds.items()])
     if not command.columns:

@@ -106,7 +106,7 @@ def residuals_of(model: StructuralModel, table: Table, counts: Mask, rng: np.ran
     rng : Generator
         Draws places in cells and between probabilities.
     """
-    scaled, residuals = model.scaled(table), {}
+    scaled, residuals = model.columns.scaled(table), {}
     for node in np.flatnonzero(table.varying).tolist():
         counted = counts[node] & (np.count_nonzero(counts[node]) >= LEAST_PART)
         given = model.conditionals[node]

@@ -96,9 +96,12 @@ def test_a_value_that_a_column_of_few_values_cannot_have_is_not_scored_without_a
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.score(X)
-    for answer in (model.score, partial(icdh.check, model)):
+    for answer in (model.score, partial(icdh.check, model), partial(model.counterfactual, do={"x1": 2.0})):
         with pytest.warns(DataWarning, match="a value is 7, but column 'x1' holds 1, 2, 3, 4 alone"):
             answer(unknown)
+    with pytest.warns(DataWarning, match="0.33 %") as said:
+        icdh.check(model, np.tile(unknown, (20, 1)))  # of which it draws rows
+    assert len(said) == 1
 
 
 def test_a_column_in_another_unit_is_not_scored_without_a_word():
@@ -108,7 +111,8 @@ def test_a_column_in_another_unit_is_not_scored_without_a_word():
     X = np.column_stack([weight, 0.01 * weight + rng.normal(size=300)])
     model = HNMSearch(column_transform="none", knowledge=ARROW).fit(X)
     model.score(X[:50])
-    for answer, unit in ((model.score, 0.001), (partial(icdh.check, model), 0.001), (model.score, 100.0)):
+    relive = partial(model.counterfactual, do={"x1": 2.0})
+    for answer, unit in ((model.score, 0.001), (partial(icdh.check, model), 0.001), (model.score, 100.0), (relive, 0.001)):
         with pytest.warns(DataWarning, match="column 'x0' is beyond what fit saw, 20.* to 89.*: check units"):
             answer(X * [unit, 1.0])
 

@@ -1,6 +1,7 @@
 """Saved models from the command line: predict, sample and effects."""
 
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -298,6 +299,12 @@ def test_a_gap_in_a_column_that_a_question_of_a_model_does_not_read_leaves_no_ro
     found, complete = json.loads(said.out), icdh.effect(np.delete(X, 100, axis=0)[:, :3], 1, 2, [0])
     assert (found["adjusted"], found["n_rows"]) == (["age"], 199)
     assert found["estimate"] == pytest.approx(complete.estimate, rel=1e-9)
+    averaged = "--adjust", "posterior", *question[:-1]
+    assert command("effects", tmp_path / "t.csv", "--model", tmp_path / "m.icdh", *averaged) == 2
+    words = shlex.split(capsys.readouterr().err.rpartition("leave the model out: ")[2])
+    assert words[:3] == ["icdh", "effects", str(tmp_path / "t.csv")]
+    assert command(*words[1:]) == 0  # it works
+    assert "averaged over graphs" in capsys.readouterr().out
 
 
 def test_a_graph_without_edges_gives_no_estimate(tmp_path, printed):
