@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-NO = frozenset({"0", "absent", "control", "f", "false", "n", "no", "none", "off", "placebo", "untreated"})
+NO = frozenset({"0", "absent", "control", "false", "no", "none", "off", "placebo", "untreated"})
+YES_AND_NO = ("t", "f"), ("y", "n")  # letters that mean "no" in these pairs alone: F beside M is female
 
 
 class Contrast(NamedTuple):
@@ -116,7 +117,8 @@ def _requested(contrast: Sequence[Label], categories: Categories | None) -> Cont
 
 def reference_of(categories: Categories) -> int:
     """Return the code of the reference label: "no" beside "yes", else the first one."""
-    return int([str(label).casefold() in NO for label in categories.labels] == [False, True])
+    words = tuple(str(label).casefold() for label in categories.labels)
+    return int(words in YES_AND_NO or [word in NO for word in words] == [False, True])
 
 
 def outcomes_of(categories: Categories | None) -> list[tuple[str, int | None]]:
