@@ -302,6 +302,21 @@ def alike_in_units(ranks: Floats, column: Cells, least: float = LEAST_LINK) -> M
     return np.asarray(Relation.of_equal(column).alike(ranks) > least)
 
 
+def left_by_smooth(series: Floats, column: Cells) -> Floats:
+    """Return what a smooth function of a column, (M,), leaves of the variance between its values, of series, (N, M)."""
+    _, value, sizes = np.unique(column, return_inverse=True, return_counts=True)
+    powers = np.linalg.qr(legvander(2.0 * ranks_of(column[np.newaxis])[0] - 1.0, DEGREE))[0]
+
+    def variances(fitted: Floats, freedom: int) -> Floats:
+        return np.asarray(np.square(series - fitted).sum(axis=1) / (column.size - freedom))
+
+    sums = np.add.reduceat(series[:, np.argsort(value)], np.cumsum(sizes) - sizes, axis=1)
+    within = variances((sums / sizes)[:, value], sizes.size)
+    rest = variances((series @ powers) @ powers.T, DEGREE + 1) - within
+    between = variances(series.mean(axis=1, keepdims=True), 1) - within
+    return rest / np.maximum(between, np.finfo(float).tiny)
+
+
 def resembles_its_past(series: Floats, values: Floats) -> bool:
     """Return whether a series, shape (M,), depends on its past, beyond what columns of a table, (N, M), explain.
 

@@ -221,7 +221,7 @@ def effect(
             if missing_values is None and (text := table.codes_message(places)):
                 notes.append(text)
             counts = np.ones((table.n_variables, table.n_variables), dtype=bool)
-            notes += codes_of_units(table, places, counts)
+            notes += codes_of_units(table, places, counts, covariates)
     if (fitted := model_of(model)) is not None and adjust == "graph" and not question.is_number:
         notes += note_on_arrows_of_cause(fitted.adjacency, Knowledge.of(knowledge), table.names, *pair)
     notes = [*answers[0].notes, *notes]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from icdh._model.structural import StructuralModel
-from icdh._rows import MOST_SORTED, alike_in_units, dependence, ranks_of
+from icdh._rows import MOST_SORTED, alike_in_units, dependence, left_by_smooth, ranks_of
 from icdh._table.categories import MOST_LABELS
 from icdh._table.table import Table
 from icdh._table.ties import FEW_VALUES, is_heaped
@@ -26,6 +26,9 @@ MOST_TURNS = 5.0  # times that a function may cross all its values
 SMOOTH = 1e-3  # of the spread, by which points may leave the curve through their neighbours; less, if more than
 POINTS = 100  # so many: those of two sorted columns are at a distance of one over their number
 OFF_BY_ROUNDING = 0.4  # of the step: three quarters of the rounding errors are smaller
+# Share of the differences between codes that a smooth function of them leaves. In 141 columns of public tables rows of
+# one number are alike. It leaves 0.12 at most in 22, 20 of them quantities, such as years of school; in others 0.24.
+DISORDER = 0.2
 LONG = 100  # rows of a table from which whole numbers that rise from row to row are no accident
 Computed = tuple[int, list[int]]  # a column that others give, and these, by their positions
 
@@ -315,15 +318,21 @@ def _numbers_rows(column: Floats) -> bool:
     return evenly or (steps.size >= LONG and not (column % 1.0).any())
 
 
-def codes_of_units(table: Table, joined: Sequence[int], counts: Mask) -> Iterator[str]:
+def codes_of_units(
+    table: Table, joined: Sequence[int], counts: Mask, covariates: Sequence[int] | None = None
+) -> Iterator[str]:
     """Name columns with edges that hold whole numbers of which each seems to name a person or a place.
 
+    Codes have no order. Where a smooth function of the numbers tells as much as their levels do, they count something.
     ``counts``, shape (N, N), says which columns may show that of which: what is computed from numbers is alike, too.
+    Of ``covariates`` the remedies are other ones: a column that is adjusted for cannot be that of groups.
     """
     ranks = ranks_of(table.values[joined])
 
     def alike(k: int) -> bool:
-        return bool(alike_in_units(ranks[counts[k, joined]], table.values[k]).any())
+        others = ranks[counts[k, joined]]
+        others = others[alike_in_units(others, table.values[k])]
+        return bool((left_by_smooth(others, table.values[k]) > DISORDER).any())
 
     def names_units(k: int) -> bool:
         is_whole = k not in table.categories and not (table.values[k] % 1.0).any()
@@ -334,10 +343,14 @@ def codes_of_units(table: Table, joined: Sequence[int], counts: Mask) -> Iterato
         name = table.names[units[0]]
         is_label = table.n_distinct(units[0]) <= MOST_LABELS
         as_labels = f"{option('kinds', {name: 'categorical'})} or " if is_label else ""
+        by_unit = option("groups", name)
+        if covariates is not None:
+            is_covariate = units[0] in covariates
+            by_unit = f"{option('within', name)} in place of the covariate" if is_covariate else "another column"
         yield (
             f"whole numbers that may be codes of persons or places: {listed(repr(table.names[k]) for k in units)}, "
             "since rows of one number are alike and those of the next are not; if so, "
-            f"pass {as_labels}{option('groups', name)}"
+            f"pass {as_labels}{by_unit}"
         )
 
 

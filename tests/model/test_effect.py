@@ -829,9 +829,19 @@ def test_covariates_that_may_be_codes_are_said():
     dose = level + 0.5 * rng.normal(size=500)
     X = pd.DataFrame({"place": place, "dose": dose, "answer": dose + 3.0 * level + rng.normal(size=500)})
     notes = notes_of(X, "dose", "answer", ["place"])
-    assert any("may be codes of persons or places: 'place'" in note for note in notes)
+    (note,) = [note for note in notes if "may be codes of persons or places: 'place'" in note]
+    assert note.endswith("pass kinds={'place': 'categorical'} or within='place' in place of the covariate")
     answer = icdh.effect(X, "dose", "answer", ["place"], kinds={"place": "categorical"})  # a warning would be an error
     assert answer.lower < 1.0 < answer.upper
+
+
+def test_years_of_school_that_decide_a_degree_are_no_codes():
+    rng = np.random.default_rng(1)
+    years = rng.binomial(20, 0.55, size=600)
+    trained = (rng.random(600) < 0.4) * 1.0
+    wage = trained + 0.1 * years + rng.normal(size=600)
+    X = pd.DataFrame({"years": years, "degree": (years >= 12) * 1, "trained": trained, "wage": wage})
+    assert not any("codes of persons" in note for note in notes_of(X, "trained", "wage", ["years", "degree"]))
 
 
 REACH = 0.5 * norm.ppf(0.95)

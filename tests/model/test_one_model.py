@@ -112,7 +112,12 @@ def test_a_column_in_another_unit_is_not_scored_without_a_word():
     model = HNMSearch(column_transform="none", knowledge=ARROW).fit(X)
     model.score(X[:50])
     relive = partial(model.counterfactual, do={"x1": 2.0})
-    for answer, unit in ((model.score, 0.001), (partial(icdh.check, model), 0.001), (model.score, 100.0), (relive, 0.001)):
+    for answer, unit in (
+        (model.score, 0.001),
+        (partial(icdh.check, model), 0.001),
+        (model.score, 100.0),
+        (relive, 0.001),
+    ):
         with pytest.warns(DataWarning, match="column 'x0' is beyond what fit saw, 20.* to 89.*: check units"):
             answer(X * [unit, 1.0])
 
