@@ -69,10 +69,12 @@ class NodeCheck:
         The name of the distribution that suits the residual, and "none" of few values and labels, and where the test
         sees nothing.
     meaning : str
-        What a rejection can mean, or why there is no test; else empty.
+        What a rejection can mean, why there is no test, or that the variable moved; else empty.
     seen : float
         The share of the observations that the test sees: those with a fitted standard deviation above 1 % of the
         variable's. Noise below that does not differ from none. With less than 80 % the variable is not tested.
+    moved : bool
+        Whether it is not distributed as in the rows of the fit, given its causes; False where a cause is not, either.
     """
 
     name: Hashable
@@ -85,6 +87,7 @@ class NodeCheck:
     noise: str
     meaning: str
     seen: float
+    moved: bool = False
 
     @property
     def tested(self) -> bool:
@@ -213,8 +216,9 @@ def edge_records(model: StructuralModel, settled: Mask | None = None) -> list[Ed
 
 
 def _about_nodes(nodes: Sequence[NodeCheck]) -> list[str]:
-    bad = [node for node in nodes if node.rejected]
-    lines = [f"  {printable(node.name)}: p = {node.p_value:.2g}, {node.meaning}" for node in bad]
+    bad = [node for node in nodes if node.rejected and not node.moved]
+    lines = [f"  {printable(node.name)} {node.meaning}" for node in nodes if node.moved]
+    lines += [f"  {printable(node.name)}: p = {node.p_value:.2g}, {node.meaning}" for node in bad]
     lines += [f"  {printable(node.name)} is not tested: {node.meaning}" for node in nodes if not node.tested]
     if odd := ", ".join(printable(node.name) for node in nodes if not node.gaussian):
         lines.append(
@@ -397,6 +401,8 @@ class ModelCheck(Result):
         verdict = f"the model does not fit {bad} of the variables" if bad else f"no test rejects the model{power}"
         untested = sum(not node.tested for node in self.nodes)
         rest = f"; {counted(untested, 'variable')} not tested" if untested else ""
+        moved = sum(node.moved for node in self.nodes)
+        rest += f"; {counted(moved, 'variable')} not distributed as in the rows of fit" if moved else ""
         return f"{head}{verdict} (at {100 * self.level:g} %, over all variables together){rest}"
 
     def questions(self, n_questions: int = 5) -> str:

@@ -19,7 +19,7 @@ from support.table import Table
 import icdh
 from icdh import DataWarning, HNMSearch, Knowledge, NotFittedError
 from icdh.diagnostics import ModelCheck, NodeCheck, result
-from icdh.diagnostics.check import MEANING, NO_NOISE
+from icdh.diagnostics.check import MEANING, MOVED, NO_NOISE
 from icdh.diagnostics.independence import Distances, distance_correlation, holm, node_tests, p_value, residuals_of
 from icdh.diagnostics.result import EdgeCheck
 from icdh.diagnostics.track_record import Marginals, track_record
@@ -145,6 +145,39 @@ def test_wrong_graphs_are_rejected_where_they_are_wrong_and_reports_say_so(tmp_p
     assert not any(link in plain for link in ('id="check"', 'href="#check"'))
     section = checked[checked.index('id="check"') : checked.index('id="effects"')]
     assert all(words in section for words in (sentence, "x1, no cause of it", "hidden common causes"))
+
+
+def temperatures(rng, m=500):
+    """Degrees, which sell ice, and days when few go out: most have none."""
+    degrees, height = rng.normal(15.0, 9.0, size=m), rng.gamma(3.0, 1.0, size=m)
+    ice = np.exp(degrees / 15.0) + height + (1.0 + 0.05 * np.abs(degrees)) * rng.normal(size=m)
+    falls = np.where(rng.random(m) < 0.8, 0.0, rng.gamma(3.0, 4.0, size=m).round())
+    return pd.DataFrame({"degrees": degrees, "height": height, "ice": ice, "falls": falls})
+
+
+@pytest.mark.filterwarnings("ignore:column with a point mass")
+def test_columns_in_other_units_within_their_range_are_not_taken_for_wrong_arrows():
+    """A model said of degrees in Fahrenheit that an arrow was missing or wrong; of packs, not cigarettes, too."""
+    rng = np.random.default_rng(0)
+    required = [("degrees", "ice"), ("height", "ice")]
+    known = {"required": required, "forbidden": [(b, a) for a, b in required]}
+    model = HNMSearch(n_restarts=1, knowledge=known).fit(temperatures(rng)).model_
+    rows = temperatures(rng)
+    tables = {
+        None: rows,
+        "degrees": rows.assign(degrees=1.8 * rows["degrees"] + 32.0),
+        "ice": rows.assign(ice=2.2 * rows["ice"]),
+        "falls": rows.assign(falls=rows["falls"] / 7.0),
+        "height": rows[rows["height"] > 2.7],  # others, all in their range
+    }
+    for name, table in tables.items():
+        found = icdh.check(model, table)
+        assert [node.name for node in found.nodes if node.moved] == [name] * (name is not None)
+        if name == "degrees":
+            (ice,) = [node for node in found.nodes if node.name == "ice"]
+            assert (ice.rejected, ice.meaning[:39]) == (True, "goes with degrees, which is not distrib")
+            assert "1 variable not distributed as in the rows of fit" in found.summary()
+            assert "  degrees is not distributed as in the rows of fit: at least" in found.summary()
 
 
 def test_a_curve_of_more_turns_than_a_network_has_is_said_not_to_be_described():
@@ -437,6 +470,8 @@ SENTENCES = {  # all that a summary can say, and a check that says it
     r"  a: p = .*, depends on its cause b: a distorted scale, a cause that is missing or wrong, or .* spread": "wrong",
     r"  b: p = .*, depends on the mean that its causes predict: a distorted scale, or a cause .* wrong": "wrong",
     r"  c: p = .*, depends on a, no cause of it: an arrow that is missing or wrong, or a distorted scale": "wrong",
+    r"400 rows, 1 variable, .*together\); 1 variable not distributed as in the rows of fit": "moved",
+    r"  a is not distributed as in the rows of fit: at least 40 % .*, which is no sign of a wrong arrow": "moved",
     r"  a is not tested: its noise is below 1 % of its standard deviation in 75 % of the rows": "faint",
     r"residuals that are not Gaussian: a; either their noise is not, or they have a hidden common cause": "long",
     r"arrows, those to settle by knowledge first:": "edges",
@@ -467,6 +502,7 @@ SUMMARIES = {
     "long": ([record_of("a", noise="student")], [], 200),
     "short": ([record_of("a")], [], 44),
     "faint": ([record_of("a", seen=0.25, why=NO_NOISE)], [], 400),
+    "moved": ([replace(record_of("a"), moved=True, meaning=MOVED.format("", 40.0))], [], 400),
     "edges": (
         [record_of("a"), record_of("b")],
         [
