@@ -111,8 +111,9 @@ class Difference:
     def _fits(self) -> tuple[Floats, Floats, Floats]:
         """Probabilities of both values and means of the effect at both, (2, n); of being in the target, (n,)."""
         splines, at, folds, effect = self.sample.splines, self._arms, self._folds, self.sample.effect[:, np.newaxis]
-        high = splines.probabilities(at[1], folds)
-        low = 1.0 - high if at.any(axis=0).all() else splines.probabilities(at[0], folds)
+        groups = next(iter(self.sample.groups), None)
+        high = splines.probabilities(at[1], folds, groups)
+        low = 1.0 - high if at.any(axis=0).all() else splines.probabilities(at[0], folds, groups)
         means = [splines.means(effect, folds, rows=rows, most=self._most_terms(rows))[0][:, 0] for rows in at]
         chances = np.clip([low, high], 1e-12, 1.0)  # against division by zero alone
         return chances, np.clip(means, *self._range), chances[self.target] if self.target >= 0 else np.ones_like(high)

@@ -8,8 +8,10 @@ over the lines x_j (an indicator for every label), a natural cubic spline of eac
 its normal scores, and, of at most twelve lines, their products in pairs; perhaps those of splines, too (a tensor
 product). All b_k are standardised, and lines ten times as large, so that they are shrunk less. The penalty p minimises
 generalised cross-validation.
-Rows may have weights. Of zeros and ones the logit of the probability has this form, and the deviance of one half of the
-folds given the other chooses: these hold whole groups, in which a treatment may be the same.
+Rows may have weights. Of zeros and ones the logit of the probability has this form, and the deviance of each row given
+the others chooses, or of each group, in which a treatment may be the same. The fit to the others is one step of
+Newton's method from that to all, and a fit where that moves a row by more than a logit. Halves of the folds chose other
+penalties by the seed, and so which rows an answer is about.
 
 Where residuals of a cause and of an effect meet in one slope, shrinkage of both biases it. There the penalty is a
 hundredth of the best one (`UNDERSMOOTHING`), so that what is left is noise rather than confounding.
@@ -17,6 +19,8 @@ hundredth of the best one (`UNDERSMOOTHING`), so that what is left is noise rath
 References
 ----------
 Hastie, Tibshirani, Friedman: "The Elements of Statistical Learning", 2nd edition, 2009, Sections 5.2 and 7.10.
+Rad, Maleki: "A scalable estimate of the out-of-sample prediction error via approximate leave-one-out
+cross-validation", Journal of the Royal Statistical Society B 82, 2020.
 Newey, Robins: "Cross-fitting and fast remainder rates for semiparametric estimation", arXiv 1801.09138, 2018.
 """
 
@@ -32,6 +36,7 @@ UNDERSMOOTHING = 4  # steps of these penalties
 MOST_IN_PRODUCTS = 12  # lines
 MOST_SQUARED, ROWS_OF_SQUARED = 600, 5  # columns squared, of a tensor product: so many, and rows for each
 INNER_KNOTS = 5  # of a spline
+DECISIVE = 1.0  # logits by which a row moves its own, from which one step is too short
 LINES = 10.0  # standard deviation of their columns
 HEAVY_TAILED = 6.0  # kurtosis: more outliers than Laplace's distribution has
 
@@ -183,8 +188,11 @@ class Splines:
             predicted.append((self._design * slopes[folds]).sum(axis=1))
         return np.column_stack(predicted) + centre, float(np.mean(degrees))
 
-    def probabilities(self, is_one: Mask, folds: Integers) -> Floats:
-        """Return the probability of a value given covariates, shape (n,), each row by a fit to the other folds."""
+    def probabilities(self, is_one: Mask, folds: Integers, groups: Integers | None = None) -> Floats:
+        """Return the probability of a value given covariates, shape (n,), each row by a fit to the other folds.
+
+        ``groups``, shape (n,), are those that the penalty is to predict from the others; None if each row is one.
+        """
         from scipy.special import expit, logit
 
         x, weights, predicted = self._design, self._weights, np.empty(is_one.size)
@@ -193,19 +201,26 @@ class Splines:
         if x.shape[1] == 1:
             return np.full(is_one.size, mean)
         theta[0] = logit((mean * is_one.size + 0.5) / (is_one.size + 1.0))
-
-        def logits(rows: Mask, penalty: float) -> Floats:
-            """Return those of some rows, by a fit to the others, which begins where the last one ended."""
-            theta[:] = _logit(x[~rows], target[~rows], weights[~rows], penalty, theta)
-            return np.asarray(x[rows] @ theta)
+        units = np.arange(is_one.size) if groups is None else groups
 
         def deviance(penalty: float) -> float:
-            halves = [(rows, logits(rows, penalty)) for rows in (folds % 2 == 0, folds % 2 == 1)]
-            return sum(float(weights[rows] @ (np.logaddexp(0.0, z) - target[rows] * z)) for rows, z in halves)
+            """Return that of every group given the others: a step of Newton's method from a fit to all, or refitted."""
+            theta[:], inverse = _logit(x, target, weights, penalty, theta)
+            p = expit(x @ theta)
+            leverage = sums_of(weights * p * (1.0 - p) * (x @ inverse * x).sum(axis=1), groups).ravel()
+            scores = sums_of(x * (weights * (p - target))[:, np.newaxis], groups)
+            moved = scores @ inverse / np.maximum(1.0 - leverage, 0.1)[:, np.newaxis]
+            for unit in np.unique(units[np.abs((x * moved[units]).sum(axis=1)) > DECISIVE]):
+                rest = units != unit
+                moved[unit] = _logit(x[rest], target[rest], weights[rest], penalty, theta)[0] - theta
+            z = x @ theta + (x * moved[units]).sum(axis=1)
+            return float(weights @ (np.logaddexp(0.0, z) - target * z))
 
         best = min(PENALTIES[1::3].tolist(), key=deviance)
         for fold in np.unique(folds):
-            predicted[folds == fold] = expit(logits(folds == fold, best))
+            rows = folds == fold
+            theta, _ = _logit(x[~rows], target[~rows], weights[~rows], best, theta)
+            predicted[rows] = expit(x[rows] @ theta)
         return predicted
 
 
@@ -247,17 +262,20 @@ def _ridge(products: Floats, undersmoothing: int, most: float = np.inf) -> tuple
     return np.append(means[-1] - means[1:-1] @ slopes, slopes), float(error[best]), float(used[chosen])
 
 
-def _logit(x: Floats, y: Floats, weights: Floats, penalty: float, theta: Floats) -> Floats:
-    """Return the weights of columns, the first of ones, in a penalised logit model, by Newton's method from others."""
+def _logit(x: Floats, y: Floats, weights: Floats, penalty: float, theta: Floats) -> tuple[Floats, Floats]:
+    """Return the weights of columns, the first of ones, in a penalised logit model, by Newton's method from others.
+
+    Beside them stands the inverse of their penalised information, up to the last step.
+    """
     from scipy.special import expit
 
     ridge = np.append(1e-6, np.full(x.shape[1] - 1, penalty))
     for _ in range(25):
         p = expit(x @ theta)
-        information = x.T @ (x * (weights * np.maximum(p * (1.0 - p), 1e-9))[:, np.newaxis])
-        step = np.linalg.solve(information + np.diag(ridge), x.T @ (weights * (y - p)) - ridge * theta)
+        information = x.T @ (x * (weights * np.maximum(p * (1.0 - p), 1e-9))[:, np.newaxis]) + np.diag(ridge)
+        step = np.linalg.solve(information, x.T @ (weights * (y - p)) - ridge * theta)
         step *= min(1.0, 4.0 / max(float(np.abs(x @ step).max()), 1e-12))
         theta = theta + step
         if np.abs(step).max() < 1e-6:
             break
-    return theta
+    return theta, np.linalg.inv(information)
