@@ -40,9 +40,10 @@ def _in_short(warnings: WarningList) -> list[str]:
     return [f"{listed(of)}: {meaning}" if len(of) > 1 else next(iter(of.values())) for meaning, of in columns.items()]
 
 
-def _row(result: "CausalDirection", x: str, y: str) -> tuple[str, str, str, str]:
+def _row(result: "CausalDirection", x: str, y: str) -> tuple[str, ...]:
     verdict = {"x->y": f"{x} -> {y}", "y->x": f"{y} -> {x}"}.get(result.direction, result.direction)
-    return f"{x}, {y}", verdict, f"{abs(result.score):.4f}", f"{result.confidence:.1f}"
+    mark = "" if result.n_independent is None else "*"
+    return f"{x}, {y}", verdict, f"{abs(result.score):.4f}", f"{result.confidence:.1f}", mark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,7 @@ class Direction(options.Format, options.Columns, options.KnowledgeOptions, optio
             left = ", ".join(table.names) or "none left"
             raise ValueError(f"a direction needs two variables; {self.data} has {left}")
         forbidden = knowledge_of(self).rules(table.names, strict=not self.columns).forbidden
-        rows = [("pair", "verdict", "nats a row", "confidence")]
+        rows = [("pair", "verdict", "nats a row", "confidence", "")]
         with collected_warnings() as said, suppress(KeyboardInterrupt), watched(self, "pairs", len(pairs)) as callback:
             for pair in pairs:
                 callback()
@@ -80,6 +81,8 @@ class Direction(options.Format, options.Columns, options.KnowledgeOptions, optio
             report("warning", line)
         if len(rows) > 1:
             print(*aligned(rows, "<<>"), sep="\n")
+        if any(mark for *_, mark in rows):
+            print("* rows depend on those before them, or repeat: the confidence is too large")
         if len(rows) <= len(pairs):
             report("error", f"interrupted after {len(rows) - 1} of {counted(len(pairs), 'pair')}")
             return INTERRUPTED
