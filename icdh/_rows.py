@@ -302,7 +302,7 @@ def alike_in_units(ranks: Floats, column: Cells, least: float = LEAST_LINK) -> M
     return np.asarray(Relation.of_equal(column).alike(ranks) > least)
 
 
-def left_by_smooth(series: Floats, column: Cells) -> Floats:
+def left_by_smooth(series: Floats, column: Floats) -> Floats:
     """Return what a smooth function of a column, (M,), leaves of the variance between its values, of series, (N, M)."""
     _, value, sizes = np.unique(column, return_inverse=True, return_counts=True)
     powers = np.linalg.qr(legvander(2.0 * ranks_of(column[np.newaxis])[0] - 1.0, DEGREE))[0]

@@ -139,7 +139,7 @@ def causal_direction(
 
     Both directions of the heteroscedastic noise model are fitted to random subsamples of the rows and compared by
     description length (see the module's docstring). Swapping the arguments swaps the answer exactly; units, offsets and
-    signs of the variables do not matter, nor does the order of the rows, but for what it tells of their dependence.
+    signs of the variables do not matter, nor does the order of the rows, but for what it shows of their dependence.
 
     Parameters
     ----------

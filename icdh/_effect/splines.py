@@ -270,6 +270,7 @@ def _logit(x: Floats, y: Floats, weights: Floats, penalty: float, theta: Floats)
     from scipy.special import expit
 
     ridge = np.append(1e-6, np.full(x.shape[1] - 1, penalty))
+    information = np.diag(ridge)
     for _ in range(25):
         p = expit(x @ theta)
         information = x.T @ (x * (weights * np.maximum(p * (1.0 - p), 1e-9))[:, np.newaxis]) + np.diag(ridge)

@@ -40,7 +40,7 @@ def _in_short(warnings: WarningList) -> list[str]:
     return [f"{listed(of)}: {meaning}" if len(of) > 1 else next(iter(of.values())) for meaning, of in columns.items()]
 
 
-def _row(result: "CausalDirection", x: str, y: str) -> tuple[str, ...]:
+def _row(result: "CausalDirection", x: str, y: str) -> tuple[str, str, str, str, str]:
     verdict = {"x->y": f"{x} -> {y}", "y->x": f"{y} -> {x}"}.get(result.direction, result.direction)
     mark = "" if result.n_independent is None else "*"
     return f"{x}, {y}", verdict, f"{abs(result.score):.4f}", f"{result.confidence:.1f}", mark

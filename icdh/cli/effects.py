@@ -98,7 +98,7 @@ def _answer(command: "Effects") -> "Effect":
     columns, read = [] if adjust in GRAPHS else [command.cause, command.effect, *adjust], None
     if saved is not None and adjust == "posterior":
         given = [word for word in command.words if word not in ("--model", command.model, f"--model={command.model}")]
-        words = ["icdh", *given, *([] if command.columns else ["--columns", *saved.names])]
+        words = ["icdh", *given, *([] if command.columns else ["--columns", *map(str, saved.names)])]
         raise ValueError(
             f"{command.model} keeps one graph, and the posterior weighs many, which are learned from the table; "
             f"leave the model out: {shlex.join(words)}"
