@@ -332,9 +332,7 @@ def _n_independent(
     why = "rows repeat, as copies or rows of one person or place do; keep one of each"
     if related.kind == "sequence":
         why = "rows depend on those before them, and such series go together without a cause; take differences"
-    warn(
-        f"{first.name!r} and {second.name!r} have {related.n_independent} effective rows of {rows}: {why}", DataWarning
-    )
+    warn(f"{first.name!r} and {second.name!r} have {related.n_independent} effective rows of {rows}: {why}")
     return related.n_independent
 
 
