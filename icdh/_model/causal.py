@@ -144,7 +144,7 @@ class CausalModel:
     @property
     def nominal(self) -> set[int]:
         """The variables whose values are labels, which have no mean."""
-        return {n for n, given in enumerate(self.conditionals) if not given.law.has_mean}
+        return {n for n, known in self.columns.categories.items() if not known.ordered}
 
     def in_units(self, node: int, scaled: Floats) -> Floats:
         """Return natural values of a variable in its units.
@@ -174,7 +174,10 @@ class CausalModel:
         if node in scaling.transforms:
             return conditional.law.moments_of(lambda scaled: scaling.undo(scaled, node), conditional.outputs(values))
         mean, deviation = conditional.mean_and_scale(values)
-        return scaling.undo(mean, node), deviation * scaling.scale[node]
+        mean, deviation = scaling.undo(mean, node), deviation * scaling.scale[node]
+        if node in self.nominal and conditional.law.has_mean:  # of two labels, the probability of the second
+            return np.rint(mean), np.minimum(mean, 1.0 - mean)
+        return mean, deviation
 
     def others_held(self, node: int, values: Floats) -> Floats:
         """Return scaled observations with the inputs of a conditional that are not causes held at their means.

@@ -188,7 +188,7 @@ def under(model: CausalModel, rows: Rows, do: ByColumn[object] | None, as_number
     def respond(node: int, scaled: Floats) -> Floats:
         if np.isnan(rows.noise[node]).any():
             if node not in actions:
-                value = model.conditionals[node].law.value
+                value = "label" if node in model.nominal else model.conditionals[node].law.value
                 raise ValueError(
                     f"the intervention reaches {model.names[node]!r}: what the {value} of a row would have been is not "
                     "determined; set it as well, or see what sample draws under the intervention"

@@ -347,7 +347,8 @@ def _check_model(model: CausalModel) -> None:
     for levels in columns.levels.values():
         ascend = 1 < levels.size <= MOST_LABELS and (np.diff(levels) > 0.0).all()
         _demand(ascend, "levels do not ascend")
-    n_labels = {n: len(known.labels) for n, known in columns.categories.items() if not known.ordered}
+    labels = {n: known.labels for n, known in columns.categories.items() if not known.ordered}
+    n_labels = {n: len(of) for n, of in labels.items() if columns.kinds is None or columns.kinds[n] != "binary"}
     for n, part in enumerate(model.conditionals):
         _check_part(part, model, n, n_labels)
 

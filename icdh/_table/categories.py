@@ -123,6 +123,11 @@ class Categories(NamedTuple):
         return is_text or not self.ordered
 
     @property
+    def is_scale(self) -> bool:
+        """Whether its numbers may be read as such: labels in order, or two of them, whose order does not matter."""
+        return self.ordered or len(self.labels + self.unseen) == 2
+
+    @property
     def of_text(self) -> bool:
         """Whether any label is text."""
         return any(isinstance(label, str) for label in self.labels)

@@ -41,7 +41,7 @@ class Observed:
     def has_few_values(self) -> bool:
         """Whether the values are few, in order, among many rows."""
         if self.categories is not None:
-            return self.categories.ordered
+            return self.categories.is_scale
         return self.counts.size < FEW_VALUES <= self.values.size
 
 
@@ -153,7 +153,6 @@ KINDS = {
             has_levels=True,
             takes_labels=True,
             most_values=2,
-            reading="yes/no",
         ),
         Kind(
             "ordinal",

@@ -199,8 +199,8 @@ class Table:
 
     @property
     def unordered(self) -> list[int]:
-        """The positions of the columns whose labels have no order."""
-        return [n for n, known in self.categories.items() if not known.ordered]
+        """The positions of the columns of labels without an order, but for those of two, which are read as 0 and 1."""
+        return [n for n, known in self.categories.items() if not known.is_scale]
 
     def coded(self, declared: ByColumn[str] | None) -> "Table":
         """Return the table whose columns are of declared kinds; numbers that are declared categorical become codes.
@@ -259,10 +259,12 @@ class Table:
         distinct, argument, known = self.n_distinct(at), option("kinds", of=column), KINDS[kind]
         if distinct > known.most_values:
             raise ValueError(f"{argument} is {kind!r}, but the column holds {distinct} different values{known.remedy}")
-        strange = np.zeros(0) if at in self.unordered else known.refused(self.observed(at))
+        labels = self.categories.get(at)
+        of_labels = labels is not None and not labels.ordered
+        strange = np.zeros(0) if of_labels else known.refused(self.observed(at))
         if strange.size:
             raise ValueError(f"{argument} is {kind!r}, but the column holds {strange[0]:g}; {known.demand}")
-        if at in self.unordered and not known.takes_labels:
+        if of_labels and not known.takes_labels:
             raise ValueError(
                 f"{argument} is {kind!r}, but the column holds labels such as "
                 f"{self.categories[at].labels[0]!r}; pass numbers, or an ordered pandas categorical"

@@ -126,7 +126,7 @@ def _table(table: Table, names: list[str]) -> Iterator[dict[str, object]]:
     quantiles = np.quantile(table.values, [0.0, 0.5, 1.0], axis=1)
     moments = list(zip(table.values.mean(axis=1), table.values.std(axis=1), *quantiles, strict=True))
     for k, (name, kind) in enumerate(zip(names, table.kinds, strict=True)):
-        labels = table.categories[k].labels if k in table.unordered else ()
+        labels = table.categories[k].labels if k in table.categories else ()
         shares = [f"{label} {np.mean(table.values[k] == code):.0%}" for code, label in enumerate(labels)]
         yield {"name": name, "kind": kind, "moments": moments[k], "labels": shares}
 
@@ -204,7 +204,7 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
         ("No common cause of two variables is missing.", hidden, False),
         ("Residuals are independent of all that a variable does not cause.", residuals, rejected),
     ]
-    if len(model.nominal) < len(model.names):
+    if not all(given.law.is_discrete for given in model.conditionals):
         shape = "The noise has the density that the residuals ask for." if estimated else "The noise is Gaussian."
         rows.append((shape, noise, bool(odd)))
     if table is not None:

@@ -249,7 +249,7 @@ def test_kinds_of_labels():
     }
     frame = pd.DataFrame(columns)
     table = Table.of(frame, categorical=())
-    assert table.kinds == ["ordinal", "categorical", "ordinal", "categorical"]
+    assert table.kinds == ["ordinal", "categorical", "ordinal", "binary"]
     assert_array_equal(table.values[0], [names.index(size) for size in sizes])
     assert_array_equal(table.values[2], frame["grade"].astype(float))
     assert table.coded({"grade": "categorical"}).kinds[2] == "categorical"

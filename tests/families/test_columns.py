@@ -125,7 +125,7 @@ def test_kinds_are_guessed_declared_and_reported():
     length, age, grade = rng.normal(size=300), rng.integers(20, 70, size=300), rng.integers(1, 6, size=300)
     frame = pd.DataFrame({"length": length, "age": age, "grade": grade, "smokes": rng.random(300) < 0.3})
     assert Table.of(frame.assign(site=1.0)).kinds == ["continuous", "gridded", "ordinal", "binary", "constant"]
-    with pytest.warns(DataWarning, match="yes/no: 'smokes'; as grades: 'grade'"):
+    with pytest.warns(DataWarning, match="read as grades: 'grade'; mere codes"):
         model = HNMSearch(n_restarts=1).fit(frame)
     assert model.kinds_ == Table.of(frame).kinds
     model = HNMSearch(n_restarts=1, kinds={"grade": "gridded", 3: "binary", "age": "continuous"}).fit(frame)

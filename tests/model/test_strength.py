@@ -151,8 +151,7 @@ def test_labels_and_conditions_that_stay_are_refitted_with_the_others():
     colour = np.where(x + 0.5 * noise > 0, "red", "blue")
     z += 3.0 * (CONDITIONS == "drug")
     X = pd.DataFrame({"x": x, "colour": colour, "y": x + 0.3 * more, "z": z})
-    with pytest.warns(DataWarning, match="labels"):
-        model = HNMSearch(noise_distribution="gaussian", max_edges=0).fit(X, interventions=UNKNOWN)
+    model = HNMSearch(noise_distribution="gaussian", max_edges=0).fit(X, interventions=UNKNOWN)
     assert not model.adjacency_matrix_.any()
     assert model.targets_["drug"][3] > 100.0
     drawn = model.sample(5000, random_state=0)

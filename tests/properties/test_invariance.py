@@ -5,7 +5,7 @@ import pytest
 from support.estimators import CanonicalTable
 from support.table import Design, Scaling, Table, rows_by_content
 
-from icdh import HNMSearch, causal_direction, simulate
+from icdh import HNMSearch, causal_direction, load, simulate
 from icdh.knowledge import EdgeRules
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -74,6 +74,24 @@ def test_shuffled_rows_and_other_signs_give_the_same_model_to_the_last_bit(signs
     np.testing.assert_array_equal(shuffled.offset_, first.offset_ * signs)
     for name in ("evidence_", "nll_", "history_"):
         assert getattr(shuffled, name) == getattr(first, name)
+
+
+def test_two_values_are_the_same_as_numbers_and_as_text(tmp_path):
+    X = mixed(3)
+    X[:, 1] += 2.0 * X[:, 0]
+    first = HNMSearch().fit(X)
+    assert first.adjacency_matrix_[:, [0]].any() or first.adjacency_matrix_[0].any()
+    for words in (("no", "yes"), ("yes", "no"), ("b", "a")):
+        rows = X.astype(object)
+        rows[:, 0] = np.where(X[:, 0] > 0, *words)
+        other = HNMSearch().fit(rows)
+        np.testing.assert_array_equal(other.adjacency_matrix_, first.adjacency_matrix_)
+        assert (other.evidence_, other.nll_) == (first.evidence_, first.nll_)
+        other.save(tmp_path / "m.icdh")
+        again = load(tmp_path / "m.icdh")
+        assert set(again.sample(50, 0)[:, 0]) == set(words)
+        np.testing.assert_array_equal(again.predict(rows)[:, 1], first.predict(X)[:, 1])
+        np.testing.assert_allclose(again.score(rows), first.score(X))
 
 
 def test_rows_of_an_experiment_may_be_shuffled_with_what_was_done_in_them():
