@@ -250,6 +250,22 @@ def orders_of(G):
     return [p for p in permutations(range(n)) if all(p.index(i) < p.index(j) for i, j in np.argwhere(G))]
 
 
+def walk_over_orders(tables, candidates, order, swaps, uniforms, every):
+    """Metropolis steps that swap two places of an order; the orders after every so many of them."""
+
+    def log_weight(order):
+        before = [sum(1 << b for b, k in enumerate(candidates[n]) if k in order[:p]) for p, n in enumerate(order)]
+        return sum(tables[n][known] for n, known in zip(order, before, strict=True))
+
+    kept = []
+    for step, ((i, j), uniform) in enumerate(zip(swaps, uniforms, strict=True), 1):
+        other = list(order)
+        other[i], other[j] = order[j], order[i]
+        order = other if np.log(uniform) < log_weight(other) - log_weight(order) else order
+        kept += [order] if step % every == 0 else []
+    return kept
+
+
 def additive_evidence(x, y, spread, bends, precisions):
     """The negative log evidence of lines and smooths, from dense covariances in units of the variance of the noise."""
     n = len(y)

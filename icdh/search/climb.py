@@ -240,7 +240,7 @@ class Climber:
         scores = self.scores([*((j, toggled(graph[j], i)) for i, j in edges), *((j, graph[j]) for _, j in edges)])
         for (i, j), before, after in zip(edges, scores[len(edges) :], scores, strict=False):
             gain = before - after
-            self._gains[i, j] = gain if gain > -np.inf else -np.inf  # NaN is no gain
+            self._gains[i, j] = -np.inf if math.isnan(gain) else gain
             self._certain[i, j] = True
             self._hopeful[i, j] = gain > MIN_GAIN and i not in graph[j]
 

@@ -7,14 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import cases, free, hetero_chain
-from naive import all_dags, orders_of
+from naive import all_dags, orders_of, walk_over_orders
 from support.search import (
     WeighedFamilies,
     best_graph,
     choose_candidates,
     draw_orders,
+    exact_direction_losses,
     n_orders_of,
+    orders,
     sums_of_orders,
+    walk,
+    walk_orders,
     weigh_families,
 )
 from support.table import DECLARABLE
@@ -82,8 +86,16 @@ def test_the_best_graph_is_the_best_of_all(families, weights, score_of_graphs):
     assert sum(weights[family] for family in enumerate(parents)) == pytest.approx(weight, abs=1e-12)
 
 
+def test_a_turned_edge_loses_what_the_best_of_all_graphs_with_it_loses(families, score_of_graphs):
+    best = np.array([[score_of_graphs[ALL[:, i, j]].max(initial=-np.inf) for j in range(N)] for i in range(N)])
+    edges = [(i, j) for i, j in np.argwhere(~OWN).tolist() if {i, j} != {2, 3}]
+    losses = dict(exact_direction_losses(families, edges))
+    assert losses == {(i, j): pytest.approx(max(best[i, j] - best[j, i], 0.0)) for i, j in edges}
+
+
 def test_orders_are_counted():
-    assert [n_orders_of(G) for G in ALL[::7]] == [len(orders_of(G)) for G in ALL[::7]]
+    memory = np.full(1 << N, np.nan)
+    assert [n_orders_of(G, memory) for G in ALL[::7]] == [len(orders_of(G)) for G in ALL[::7]]
     assert n_orders_of(np.zeros((10, 10), dtype=bool)) == 3628800.0
 
 
@@ -96,9 +108,11 @@ def test_the_posterior_is_that_of_graphs_not_of_orders(families, score_of_graphs
     assert sampled.weights.sum() == pytest.approx(1.0)
 
 
-def test_too_many_variables_for_a_sum_are_refused():
+def test_too_many_variables_for_a_sum_are_refused(monkeypatch, families):
+    monkeypatch.setattr(orders, "MOST_VARIABLES", N)
+    best_graph(families)
     families = WeighedFamilies(np.full((23, 1), -1), np.tile([0.0, -np.inf], (23, 1)))
-    with pytest.raises(ValueError, match="at most 22 variables; these are 23"):
+    with pytest.raises(ValueError, match=f"at most {N} variables; these are 23"):
         best_graph(families)
     sampled = draw_posterior(families, ((),) * 23, [f"x{i}" for i in range(23)], 10, np.random.default_rng(0))
     assert sampled.best is None
@@ -142,12 +156,24 @@ def weighed_parents(graph, rules, node, **options):
     return {families.parents(node, int(index)) for index in weighed}, families
 
 
-def test_neighbours_of_the_graph_have_a_candidate_more_or_fewer():
+@pytest.mark.parametrize("most", [4, 1])
+def test_neighbours_of_the_graph_have_a_candidate_more_or_fewer(most):
     """Whatever their size: here families of two and of four parents beside those of one at most."""
-    graph, options = ((), (), (), (), (0, 1, 2)), {"n_candidates": 4, "max_parents": 1, "most_parents": 4}
+    graph, options = ((), (), (), (), (0, 1, 2)), {"n_candidates": 4, "max_parents": 1, "most_parents": most}
     weighed, _ = weighed_parents(graph, free(5), 4, **options)
     small = {(), (0,), (1,), (2,), (3,)}
-    assert weighed == small | {(0, 1, 2), (0, 1), (0, 2), (1, 2), (0, 1, 2, 3)}
+    assert weighed == small | {(0, 1, 2), (0, 1), (0, 2), (1, 2)} | ({(0, 1, 2, 3)} if most == 4 else set())
+
+
+def test_a_walk_takes_the_steps_of_metropolis(families):
+    """More steps than the kept orders take are no reason to write behind them."""
+    rng, room = np.random.default_rng(0), np.full((102, N), -1)
+    swaps, uniforms = rng.integers(N, size=(1045, 2)), rng.random(1045)
+    walk_orders(families.sums, families.candidates, np.arange(N), swaps, uniforms, room[:100])
+    slow = walk_over_orders(families.sums, families.candidates, range(N), swaps, uniforms, 10)
+    assert room.tolist() == [*slow[:100], *[[-1] * N] * 2]
+    drawn = walk(families, np.arange(N), 9, rng)
+    np.testing.assert_array_equal(np.sort(drawn), np.tile(np.arange(N), (9, 1)))
 
 
 def test_a_walk_weighs_graphs_by_how_often_they_were_drawn(monkeypatch, families, edges_by_orders):

@@ -10,12 +10,14 @@ from support.search import (
     FIRST_BATCH,
     KINDS,
     LARGEST_BATCH,
+    MIN_GAIN,
     RESOLUTION,
     Climber,
     FamilyScores,
     SearchResult,
     changed_families,
     direction_losses,
+    first_largest,
     greedy_search,
     price_of_width,
     recover,
@@ -202,6 +204,18 @@ def test_escapes_and_refined_scores_lead_to_the_better_graph(scores, refined, gr
     found, moves, *_ = greedy_search(table, free(len(graph)))
     assert found == graph
     assert refined or sum(move.gain for move in moves) == pytest.approx(total(scores, empty) - total(scores, graph))
+
+
+def test_a_climb_goes_on_by_the_scores_of_what_was_polished():
+    climber = Climber(Table(per_parent(1.0), {(0, (1,)): -5.0}), free(N), 8)
+    assert climber.climb_once(((),) * N)[1] == []
+    climber.polish([(0, (1,)), (2, ())])
+    assert climber.climb_once(((),) * N)[0] == ((1,), (), (), ())
+
+
+@cases(("count", "places"), (2, [1, 2]), (9, [1, 2, 3, 0]))
+def test_of_values_that_tie_with_the_largest_the_first_comes_first(count, places):
+    assert first_largest(np.array([1.0, 3.0, 3.05, 2.0]), count, 0.1).tolist() == places
 
 
 def test_a_search_that_goes_on_tries_no_escapes():
@@ -489,11 +503,27 @@ def test_estimates_that_equal_a_scored_gain_end_the_choice():
     (per_parent(0.0) | {(1, (0,)): np.nan, (2, (0,)): -5.0}, ((), (), (0,), ()), [5.0]),
     # Of nats of 1e20 in all a thousandth is lost, however exact the family's own score.
     ({own: 1e20 * (own[0] == 3) for own in all_families(N)} | {(1, (0,)): -1e-3}, ((),) * N, []),
-    ids=["no number hides no other", "the total does not show the gain"],
+    ({own: 1e6 * (own[0] == 3) for own in all_families(N)} | {(1, (0,)): -0.09}, ((),) * N, []),
+    (per_parent(0.0) | {(1, (0,)): -MIN_GAIN}, ((),) * N, []),
+    (per_parent(9.0) | {(0, (1,)): -5.0, (2, (3,)): -5.00005}, ((1,), (), (3,), ()), [5.0, 5.00005]),
+    ids=[
+        "no number hides no other",
+        "the total does not show the gain",
+        "less than rounding may gain",
+        "the least gain itself is none",
+        "of a tie the first",
+    ],
 )
 def test_one_climb_takes_what_surely_gains(scores, graph, gains):
     found, moves = Climber(Table(scores), free(N), 1).climb_once(((),) * N)
     assert (found, [move.gain for move in moves]) == (graph, gains)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_reversal_gains_what_both_of_its_families_do_beside_whatever_it_is_scored(n):
+    scores = {(node, own): 5.0 * len(own) for node, own in all_families(n)} | {(0, (1,)): -1.0, (1, (0,)): -3.0}
+    graph, moves = Climber(Table(scores), free(n), n).climb_once(((1,), *[()] * (n - 1)))
+    assert (graph[:2], moves) == (((), (0,)), [("reverse", 1, 0, 2.0, True)])
 
 
 def test_in_doubt_no_edge_is_added_and_none_turned_but_one_is_taken_away():
@@ -504,6 +534,9 @@ def test_in_doubt_no_edge_is_added_and_none_turned_but_one_is_taken_away():
     graph, moves = Climber(scores, free(N), 3).climb_once(start)
     assert graph == ((), (0,), (1,), ())
     assert [move.gain for move in moves] == pytest.approx([0.9, 0.5, 0.3])
+    assert Climber(scores, free(N), 3, doubt=1.0).climb_once(((),) * N)[1] == []
+    (only,) = Climber(scores, free(N), 3, doubt=0.8).climb_once(((),) * N)[1]
+    assert only == ("insert", 1, 2, 0.9, True)
 
 
 def test_the_equivalence_class_is_that_of_joined_pairs_and_colliders():

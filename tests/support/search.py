@@ -1,13 +1,29 @@
 """The private names of the search over graphs that tests use, so that a move inside the package edits one file."""
 
-from icdh.search import escapes
-from icdh.search._kernels import draw_orders, sums_of_orders
-from icdh.search.climb import FIRST_BATCH, KINDS, LARGEST_BATCH, RESOLUTION, Climber, FamilyScores, legal_moves
-from icdh.search.directions import direction_losses, reversible_edges, turn_while_it_gains, with_source
+from icdh.search import escapes, orders
+from icdh.search._kernels import draw_orders, sums_of_orders, walk_orders
+from icdh.search.climb import (
+    FIRST_BATCH,
+    KINDS,
+    LARGEST_BATCH,
+    MIN_GAIN,
+    RESOLUTION,
+    Climber,
+    FamilyScores,
+    first_largest,
+    legal_moves,
+)
+from icdh.search.directions import (
+    direction_losses,
+    exact_direction_losses,
+    reversible_edges,
+    turn_while_it_gains,
+    with_source,
+)
 from icdh.search.escapes import FAR, Search, SearchResult, recover
 from icdh.search.moves import changed_families, parents_matrix, price_of_width, toggled, with_ancestors
 from icdh.search.order_search import _Orders, graph_of_order, search_orders
-from icdh.search.orders import WeighedFamilies, best_graph, choose_candidates, n_orders_of, weigh_families
+from icdh.search.orders import WeighedFamilies, best_graph, choose_candidates, n_orders_of, walk, weigh_families
 
 
 def nowhere(graph):
