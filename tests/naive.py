@@ -336,6 +336,39 @@ def table_evidence(y, x, sizes, worth):
     return cost
 
 
+def gain_estimate(candidate, x, hidden, scores):
+    """Log evidence, over none, of scores regressed on functions of a candidate beyond what a fit explains."""
+    n, bent = candidate.size, np.tanh(0.8 * candidate)
+    known = [np.ones(n), *hidden, *x]
+    functions = [bent, bent**2, candidate, *(candidate * unit for unit in hidden if len(x))]
+    basis = np.linalg.qr(np.column_stack([*known, *functions]))[0].T  # in their order
+    rest = scores - scores @ basis[: len(known)].T @ basis[: len(known)]
+    squares = (rest @ basis[len(known) :].T) ** 2
+    squares[0] *= -n * np.log(1 - squares[0].sum() / (rest[0] @ rest[0])) / squares[0].sum()
+    prior = np.array([1, 0.5, 0.5, *[0.25] * (len(functions) - 3)])
+    ratios = [n * variance * prior for variance in np.geomspace(3e-4, 1, 8)]
+    return sum(max(0, *(sum(own * r / (1 + r) - np.log(1 + r)) / 2 for r in ratios)) for own in squares)
+
+
+def ridge(x, y, weights, penalties, steps, most):
+    """The ridge regression of the least error of generalised cross-validation, or so many steps of penalties below it.
+
+    Returns intercept and slopes, that error, and degrees of freedom: ``most`` where that is more than the best has.
+    """
+    n, design, fits = sum(weights), x - weights @ x / sum(weights), []
+    for penalty in penalties:
+        inverse = np.linalg.inv(design.T * weights @ design + penalty * np.eye(x.shape[1]))
+        slopes = inverse @ (design.T * weights) @ y
+        left = y - weights @ y / n - design @ slopes
+        used = 1 + np.trace(inverse @ (design.T * weights) @ design)
+        error = n * weights @ left**2 / (n - used) ** 2 if used < 0.9 * n else np.inf
+        fits.append(([weights @ (y - x @ slopes) / n, *slopes], error, used))
+    best = min(range(len(fits)), key=lambda k: fits[k][1])
+    most = min(max(n / 4, fits[best][2]), most)
+    chosen = next(k for k in range(max(best - steps, 0), len(fits)) if fits[k][2] <= most + 1e-6)
+    return fits[chosen][0], fits[best][1], fits[chosen][2]
+
+
 def level_probabilities(x, theta, units, cuts):
     """P of every level of the cumulative logit of `icdh._node_model.ordinal` at one observation of its parents."""
     p = len(x)

@@ -1,5 +1,6 @@
 """Gain estimates of candidates, and searches that score only moves with a positive estimate."""
 
+import naive
 import numpy as np
 import pytest
 from helpers import all_families, family_evidence, free, node_system, scores_of_columns, standardised
@@ -39,6 +40,17 @@ def test_estimates_of_noise_are_next_to_nothing():
     assert found.min() >= 0.0
     assert np.mean(found > 1.0) < 0.2
     assert found.max() < 8.0
+
+
+def test_estimates_are_those_of_slow_regressions():
+    values = standardised(*noise_of(4, 6))
+    y, x, hidden = values[0] + 0.3 * values[3] * values[1], values[1:3], np.tanh(values[1:3] * [[0.5], [2.0]])
+    y = y + 0.4 * values[4] ** 2 + 0.2 * values[5]
+    for family in ((NO_UNITS, NO_UNITS), (x, hidden)):
+        found = estimates_for(values[3:], y, *family)
+        scores = np.stack([y, (y**2 - 1.0) / np.sqrt(2.0)])
+        assert_allclose(found, [naive.gain_estimate(own, *family, scores) for own in values[3:]], rtol=1e-3)
+        assert found.min() > 0.0
 
 
 EFFECTS = {

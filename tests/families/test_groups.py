@@ -1,14 +1,15 @@
 """Groups and sequences: the evidence of an edge counts what its rows are worth."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import polars
 import pytest
-from helpers import cases
+from helpers import cases, family_evidence, standardised
 from naive import design_effect
-from support.families import fit_node
+from support.families import FamilyModels, fit_node
 from support.table import RelatedRows
 
 from icdh import ICDH, HNMSearch, Interventions, bootstrap, check, posterior, refits
@@ -62,6 +63,20 @@ def test_noise_is_of_all_rows_where_groups_have_nothing_in_common():
     X, groups = visits(0)
     of_persons = fitted(X, groups=groups).found_graph().scores.models.design_effects
     assert min(of_persons.apart(node).mean() for node in range(4)) < 0.2
+
+
+def test_rows_that_stand_alone_have_the_scores_of_no_groups():
+    x, e, other = np.random.default_rng(0).normal(size=(3, 80))
+    scores = family_evidence(standardised(x, np.tanh(x) + 0.5 * e, other))
+    alone = RelatedRows.of(list(range(80)), False, 80)
+    grouped = FamilyModels(replace(scores.families, related=alone))
+    families = [(1, (0,)), (1, (0, 2)), (2, ())]
+    scores(families)
+    for family in families:
+        fit = scores.fit_of(family)
+        for name, further in (("score", (fit, "gaussian")), ("linear_score", ("gaussian",))):
+            pair = [getattr(models, name)(family, *further) for models in (grouped, scores.models)]
+            assert pair[0] == pytest.approx(pair[1])
 
 
 def test_a_weighted_fit_to_copies_is_the_fit_to_one_of_each():

@@ -25,8 +25,9 @@ def promised(scores, families=EMPTY):
     return [(node, pair) for node, pair, _ in found]
 
 
-def test_a_pair_that_acts_only_together_is_promised_to_its_effect_before_all_others():
-    scores = family_evidence(together())
+@pytest.mark.parametrize("size", [SIZE, 90])
+def test_a_pair_that_acts_only_together_is_promised_to_its_effect_before_all_others(size):
+    scores = family_evidence(together(size=size))
     assert scores.gain_estimates([(2, ())])[0][[0, 1]].max() < 0.0
     assert promised(scores)[0] == (2, (0, 1))
 

@@ -3,6 +3,7 @@
 import json
 import warnings
 
+import naive
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,12 +11,14 @@ from helpers import cases
 from scipy.stats import norm, ttest_ind
 from scipy.stats import t as student
 from support.model import (
+    PENALTIES,
     Difference,
     Estimate,
     Interval,
     Sample,
     Slope,
     Splines,
+    _ridge,
     adjustment_set,
     contrasts_of,
     demeaned,
@@ -1149,6 +1152,18 @@ def test_natural_splines_are_linear_beyond_their_knots():
     knots = np.array([-1.0, 0.0, 0.5, 2.0])
     for outside in (np.linspace(-9.0, -1.0, 5), np.linspace(2.0, 9.0, 5)):
         np.testing.assert_allclose(np.diff(natural_spline(outside, knots), n=2, axis=1), 0.0, atol=1e-9)
+
+
+@cases(("steps", "most"), (0, np.inf), (4, np.inf), (0, 4.0), (4, 4.0), (16, np.inf))
+def test_a_ridge_is_the_best_by_cross_validation_or_freer(steps, most):
+    rng = np.random.default_rng(0)
+    x, weights = rng.normal(size=(40, 12)), rng.uniform(0.5, 1.5, size=40)
+    y = x[:, 0] + 0.5 * x[:, 1] + 0.3 * rng.normal(size=40) + 2.0
+    columns = np.column_stack([np.ones(40), x, y])
+    products = columns.T @ (weights[:, np.newaxis] * columns)
+    tried = [*PENALTIES, 1e12][: None if most < np.inf else -1]
+    for found, slow in zip(_ridge(products, steps, most), naive.ridge(x, y, weights, tried, steps, most), strict=True):
+        np.testing.assert_allclose(found, slow, rtol=1e-6)
 
 
 def test_means_and_probabilities_are_those_of_other_folds():

@@ -77,6 +77,7 @@ def test_unknown_targets_are_found(method):
     assert model.adjacency_matrix_.shape == (3, 3)
     assert (list(model.targets_), np.argmax(model.targets_["drug"])) == (["drug"], 1)
     assert model.model_.conditionals[1].inputs.max() < 3
+    assert method == "icdh" or posterior(model, n_samples=9).edge_probability.shape == (3, 3)
     # What is left is the model without the drug.
     assert_allclose(model.predict(X[:250])[:, 1].mean(), X[:250, 1].mean(), atol=0.4)
 

@@ -564,6 +564,13 @@ def test_a_direction_loses_what_the_best_graph_with_the_edge_turned_loses():
     assert exact >= 8
 
 
+@cases(("before", "loss"), (-15.0, 5.0), (-14.0, 1.0), (0.0, 1.0), (85.9, 1.0), (86.0, 106.0))
+def test_a_turned_graph_is_polished_where_that_may_bring_its_loss_into_doubt(before, loss):
+    table = Table(per_parent(500.0) | {(1, (0,)): -20.0, (0, (1,)): before}, {(0, (1,)): -19.0})
+    (found,) = direction_losses(Climber(table, free(N), 8), None, ((), (0,), (), ()), [(0, 1)])
+    assert found == ((0, 1), pytest.approx(loss))
+
+
 def test_what_another_noise_loses_counts_if_it_is_less_and_a_gain_as_zero():
     others = gaussian_scores(0)  # an arrow into the first node costs nothing by these alone
     scores = {(node, parents): score + 30.0 * len(parents) * (node == 0) for (node, parents), score in others.items()}

@@ -51,6 +51,12 @@ def test_scaling_is_undone(table):
     np.testing.assert_allclose(scaling.scale[[0, 1, 4]], expected, rtol=1e-12)
 
 
+def test_only_a_guess_of_a_column_has_a_rival():
+    counts = Table.of(np.random.default_rng(0).poisson(3.0, size=(200, 1)))
+    assert [counts.kinds, counts.rival(0), counts.rival(1)] == [["count"], "gridded", ""]  # conditions come after it
+    assert counts.declaring({0: "count"}).rival(0) == ""
+
+
 def test_values_beyond_reach_are_refused_by_name():
     table = Table.of(np.array([[0.0, 1e61], [1.0, 0.0]]))
     with pytest.raises(ValueError, match="column 'x1' holds values above 1e\\+60"):
