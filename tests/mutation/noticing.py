@@ -21,7 +21,10 @@ TESTS = {
     "diagnostics/": "test_check",
     "graphs.py": "test_graphs test_overview test_plotting",
     "_table/arguments.py": "test_arguments",
-    "_table/table.py": "test_table test_experiments::test_unknown_targets_are_found test_columns test_categorical test_missing test_invariance",
+    "_table/table.py": (
+        "test_table test_experiments::test_unknown_targets_are_found test_columns test_categorical test_missing "
+        "test_invariance"
+    ),
     "two_phase/": "test_phase_two test_rows test_failed_factors test_two_phase test_time_limit",
     "two_phase/as_printed.py": "test_as_printed test_arguments",
     "two_phase/family.py": "test_last_stage test_strength test_time_limit",

@@ -15,6 +15,7 @@ from support.search import (
     Climber,
     FamilyScores,
     SearchResult,
+    _turned,
     changed_families,
     direction_losses,
     first_largest,
@@ -350,7 +351,7 @@ def test_a_turned_arrow_gets_no_causes_that_must_not_be(rule):
 
 def test_ends_of_a_turned_arrow_begin_with_the_causes_of_either_unless_another_search_decided_them():
     table, found = together()
-    climber = Climber(table, free(N), 8)
+    climber = Climber(table, free(N), 3)
     assert turn_while_it_gains(climber, found, is_decided=lambda graph, node: True) == found
     for how in ({}, {"is_decided": lambda graph, node: node == 2}):
         assert turn_while_it_gains(climber, found, **how).graph == ((), (), (0, 1, 3), ())
@@ -551,17 +552,35 @@ def test_the_equivalence_class_is_that_of_joined_pairs_and_colliders():
             assert not any((source, k) in open_ for k in other[source])
 
 
-def test_a_direction_loses_what_the_best_graph_with_the_edge_turned_loses():
-    exact = 0
-    for scores in map(gaussian_scores, range(4)):
+@pytest.mark.parametrize("known", [0.0, 0.3])
+def test_a_direction_loses_what_the_best_allowed_graph_with_the_edge_turned_loses(known):
+    exact, every = [], [(graph, adjacency(graph) > 0.0) for graph in all_graphs(N)]
+    for seed in range(16):
+        scores, some = gaussian_scores(seed), np.random.default_rng(seed).random((2, N, N)) < known
         graph = greedy_search(Table(scores), free(N)).graph
-        edges = [(i, j) for j, parents in enumerate(graph) for i in parents]
-        for (i, j), loss in direction_losses(Climber(Table(scores), free(N), 8), None, graph, edges):
-            best = min(total(scores, other) for other in all_graphs(N) if j in other[i])
-            least = best - total(scores, graph)
+        A = adjacency(graph) > 0.0
+        rules = EdgeRules.of(~A & some[0] | np.eye(N, dtype=bool), A & some[1])
+        allowed = [own for own, edges in every if not (edges & rules.forbidden | ~edges & rules.required).any()]
+        edges = np.argwhere(A & ~rules.settled).tolist()
+        for (i, j), loss in direction_losses(Climber(Table(scores), rules, 8), None, graph, edges):
+            least = min(total(scores, other) for other in allowed if j in other[i]) - total(scores, graph)
             assert loss >= least - 1e-9
-            exact += loss < max(least, 10.0) + 1e-6
-    assert exact >= 8
+            exact.append(loss < least + 1e-6)
+    assert np.mean(exact) > 0.9
+
+
+@cases(
+    ("weak", "required", "expected"),
+    (1.0, [], ((1, 4), (2,), (), (), ())),
+    (3.0, [], ((1, 3), (), (0,), (), ())),
+    (1.0, [(3, 0), (0, 2)], ((1, 3), (), (0,), (), ())),
+)
+def test_a_turned_edge_replaces_the_weakest_link_of_a_cycle_and_the_weakest_cause(weak, required, expected):
+    """Beside x0 -> x1 there is x0 -> x2 -> x1, and x0 has room for two of x1, x3 and x4."""
+    scores = dict.fromkeys(all_families(5), 0.0) | {(0, (3, 4)): -9.0, (0, (4,)): weak - 9.0, (0, (3,)): 2.0 - 9.0}
+    scores |= {(2, (0,)): -weak, (1, (0, 2)): -9.0, (1, (0,)): 2.0 - 9.0}
+    rules = EdgeRules.of(np.eye(5, dtype=bool), np.isin(np.arange(25), [5 * i + j for i, j in required]).reshape(5, 5))
+    assert _turned(Climber(Table(scores), rules, 2), ((3, 4), (0, 2), (0,), (), ()), (0, 1)) == expected
 
 
 @cases(("before", "loss"), (-15.0, 5.0), (-14.0, 1.0), (0.0, 1.0), (85.9, 1.0), (86.0, 106.0))

@@ -14,6 +14,7 @@ from icdh.search.climb import (
     legal_moves,
 )
 from icdh.search.directions import (
+    _turned,
     direction_losses,
     exact_direction_losses,
     reversible_edges,
