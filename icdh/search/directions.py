@@ -36,16 +36,13 @@ def reversible_edges(graph: Graph) -> Edges:
     compelled: Edges = set()
     reversible: Edges = set()
     for effect in order:
-        causes = set(graph[effect])
-        for cause in sorted(causes, key=lambda node: -place[node]):
-            if (cause, effect) in compelled or (cause, effect) in reversible:
-                continue
-            forcing = [k for k in graph[cause] if (k, cause) in compelled]
-            if not causes.issuperset(forcing) or not causes <= {cause, *graph[cause]}:
-                compelled |= {(k, effect) for k in causes if (k, effect) not in reversible}
-            else:
-                compelled |= {(k, effect) for k in forcing}
-                reversible |= {(k, effect) for k in causes if (k, effect) not in compelled}
+        causes = {*graph[effect]}
+        last = max(causes, key=lambda node: place[node], default=effect)  # it alone decides on all edges to the effect
+        forced = {k for k in graph[last] if (k, last) in compelled}
+        if not forced <= causes <= {last, *graph[last]}:
+            forced = causes
+        compelled |= {(k, effect) for k in forced}
+        reversible |= {(k, effect) for k in causes - forced}
     return reversible
 
 
