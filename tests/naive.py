@@ -336,6 +336,21 @@ def table_evidence(y, x, sizes, worth):
     return cost
 
 
+def free_means(counts, penalties):
+    """Means of Poisson counts whose logarithms are smooth: of the penalty of the highest evidence, by Newton's steps."""
+    differences = np.diff(np.eye(len(counts)), 2, axis=0)
+    best = -np.inf, None
+    for penalty in penalties:
+        curvature, f = penalty * differences.T @ differences, np.full(len(counts), np.log(counts.mean()))
+        for _ in range(500):
+            step = np.linalg.solve(np.diag(np.exp(f)) + curvature, counts - np.exp(f) - curvature @ f)
+            f = f + np.clip(step, -1, 1)
+        evidence = counts @ f - np.exp(f).sum() - f @ curvature @ f / 2 + (len(counts) - 2) * np.log(penalty) / 2
+        evidence -= np.linalg.slogdet(np.diag(np.exp(f)) + curvature)[1] / 2
+        best = max(best, (evidence, np.exp(f)), key=lambda pair: pair[0])
+    return best[1]
+
+
 def gain_estimate(candidate, x, hidden, scores):
     """Log evidence, over none, of scores regressed on functions of a candidate beyond what a fit explains."""
     n, bent = candidate.size, np.tanh(0.8 * candidate)

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import naive
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -41,6 +42,17 @@ def test_new_rows_are_nearly_as_likely_as_under_the_true_density(kind):
     assert np.mean(true.logpdf(further[:2000]) - noise.log_density(further[:2000])) < 0.06
     if kind != "gaussian":
         assert noise.log_density(further).mean() > Gaussian().log_density(further).mean() + 0.1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shares_of_a_free_density_are_those_of_slow_steps_but_for_the_improbable(kind):
+    e = sample_of(kind, 150, np.random.default_rng(5))
+    noise = fit_noise(e, "free", None)
+    n_bins = 2 * round(np.sqrt(150.0)) + 4
+    places = np.minimum((noise.reference.distribution(e) * n_bins).astype(int), n_bins - 1)
+    means = naive.free_means(np.bincount(places, minlength=n_bins), np.exp(np.arange(-2.0, 11.0)))
+    expected = 150.0 / 151.0 * means / means.sum() + 1.0 / 151.0 / n_bins
+    np.testing.assert_allclose(noise.shares, expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)
