@@ -337,7 +337,7 @@ def table_evidence(y, x, sizes, worth):
 
 
 def free_means(counts, penalties):
-    """Means of Poisson counts whose logarithms are smooth: of the penalty of the highest evidence, by Newton's steps."""
+    """Smooth means of Poisson counts, of the penalty of the highest evidence, by steps of Newton."""
     differences = np.diff(np.eye(len(counts)), 2, axis=0)
     best = -np.inf, None
     for penalty in penalties:

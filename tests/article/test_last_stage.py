@@ -118,6 +118,8 @@ def test_rounds_of_a_family_end_where_one_gains_nothing_and_after_one_if_scales_
         count, network = rounds_of("heteroscedastic", network)
     assert count <= 2
     assert rounds_of("equal")[0] == 1
+    monkeypatch.setattr(family, "LEAST_ROUND_GAIN", -np.inf)
+    assert rounds_of("heteroscedastic")[0] == family.PHASE_ROUNDS
 
 
 def test_the_graph_is_that_of_the_network_whatever_the_threshold(model, table):

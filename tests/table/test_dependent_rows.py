@@ -174,6 +174,9 @@ def test_a_series_that_resembles_its_past_is_told_from_blocks():
     labels = np.repeat(np.arange(8.0), 50)
     assert resembles_its_past(autoregressive(rng, 400, 1, 0.6)[:, 0], labels[np.newaxis])
     assert not resembles_its_past(3.0 * labels + rng.normal(size=400), labels[np.newaxis])
+    noise = rng.normal(size=(20, 1600))
+    assert resembles_its_past(noise[0] + 0.4 * np.repeat(rng.normal(size=100), 16), noise[:1])  # too weak for pairs
+    assert not [1 for independent in noise[1:] if resembles_its_past(independent, noise[:1])]
 
 
 def test_a_sequence_that_lowers_no_effective_sample_size_is_not_named(monkeypatch):
