@@ -10,6 +10,8 @@ from support.families import (
     HeteroscedasticModels,
     LinearMeanNetwork,
     WholeScore,
+    _promise,
+    fit_linear,
     least_squares,
 )
 
@@ -170,6 +172,24 @@ def test_results_do_not_depend_on_threads():
     X = np.column_stack([*wedge(1)])
     graphs = [np.asarray(HNMSearch(n_jobs=n).fit(X).edge_strength_) for n in (1, 2)]
     np.testing.assert_array_equal(*graphs)
+
+
+@pytest.mark.parametrize(("hopeless", "last"), [(np.inf, 8.0), (8.9, 8.0), (8.2, 8.9)])
+def test_fits_in_turn_end_where_one_gains_less_than_the_tolerance_or_is_hopeless(monkeypatch, hopeless, last):
+    values, fit = wedge(), fit_of(wedge())
+    turns = iter([fit._replace(evidence=nats) for nats in (8.9, 8.0, 7.8, 7.0)])
+    monkeypatch.setattr("icdh._node_model.heteroscedastic._fit_in_turn", lambda *given: next(turns))
+    models = HeteroscedasticModels(families_of(values), 0.5)
+    assert models._descent(*models.families.with_numbers(FAMILY), fit, hopeless).evidence == last
+
+
+def test_the_promise_of_a_spread_is_a_score_test_by_regression():
+    x, effect = wedge()[:2], GaussianResponse.exact(wedge()[2], None)
+    linear, bent = fit_linear(x, effect), np.tanh(x)
+    excess = (effect.centre - linear.mean) ** 2 / linear.variance - 1.0
+    design = np.column_stack([np.ones(N), bent.T, bent.T**2])
+    explained = design @ np.linalg.lstsq(design, excess, rcond=None)[0] - excess.mean()
+    assert _promise(x, effect, linear) == pytest.approx(0.25 * explained @ explained - np.log(N), rel=1e-3)
 
 
 def test_a_copy_of_scores_has_the_fits_that_were_scored():
