@@ -418,7 +418,7 @@ def test_a_cause_whose_effects_are_joined_may_become_the_effect_of_all(refined):
     scores |= {family: 0.0 for family in scores if family[0] == 3}
     whole, moves = {(3, (0, 1, 2)): -100.0}, []
     table = Table(scores | ({own: -60.0 for own in whole} if refined else whole), whole)
-    found = greedy_search(table, free(N), callback=moves.append)
+    found = greedy_search(table, free(N), max_parents=3, callback=moves.append)
     assert found.graph == ((), (), (), (0, 1, 2))
     assert [move for move in moves if move.kept] == found.moves
     assert sum(move.gain for move in found.moves) == pytest.approx(100.0)
@@ -427,6 +427,16 @@ def test_a_cause_whose_effects_are_joined_may_become_the_effect_of_all(refined):
     found = greedy_search(Table(scores | {(3, (0, 2)): -100.0}), EdgeRules(free(N).forbidden, required))
     assert 3 in found.graph[1]
     assert graphs.is_dag(adjacency(found.graph))
+
+
+@cases(("gain", "is_tried"), (1.0, True), (3.0, False), (9.0, True))
+def test_a_pair_is_tried_that_may_win_back_what_effects_lose_or_whose_fit_has_failed(gain, is_tried):
+    """The pair promises 5 nats, as a cause of what it now is the effect of, which loses 10; refined it gains 50."""
+    scores = per_parent(5.0) | {(2, own): 100.0 + 5.0 * len(own) for node, own in all_families(N) if node == 2}
+    table = Table(scores | {(3, (2,)): -10.0, (2, (0, 3)): 100.0 - gain}, {(2, (0, 3)): 50.0})
+    table.pair_gains = lambda families: [(2, (0, 3), 5.0)]
+    found = greedy_search(table, free(N), max_parents=2).graph
+    assert found == (((), (), (0, 3), ()) if is_tried else ((), (), (), (2,)))
 
 
 @pytest.mark.parametrize("room", [True, False])
