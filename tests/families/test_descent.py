@@ -42,10 +42,15 @@ def steps_of(kernel, theta, *arguments, damping=1.0, gradient=None, fisher=None)
     return kernel(*arguments, damping, (gradient, fisher)), gradient, fisher
 
 
-@pytest.mark.parametrize(("n", "held"), [(40, 0), (777, 0), (10_007, 0), (2000, UNITS)])
-def test_a_fit_ends_where_the_gradient_is_zero_with_the_factor_of_all_observations(n, held):
-    """Of 10,007 some are used for the matrix on the way, and of 40 there are fewer than weights; some are not free."""
-    given = problem(n)
+@pytest.mark.parametrize(
+    ("n", "held", "p"), [(40, 0, 6), (777, 0, 6), (10_007, 0, 6), (10_007, 0, 1), (2000, UNITS, 6)]
+)
+def test_a_fit_ends_where_the_gradient_is_zero_with_the_factor_of_all_observations(n, held, p):
+    """Of 10,007 some are used for the matrix on the way, and of 40 there are fewer than weights; some are not free.
+
+    Of one cause there are so few weights that scoring takes all steps.
+    """
+    given = problem(n, p)
     theta, free = given[3], given[3].size - held
     factor, value, log_determinant, steps, converged = fitted(*given, freeze=free)
     exact, gradient, fisher = system(*given)
