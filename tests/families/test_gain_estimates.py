@@ -88,18 +88,6 @@ def test_what_gains_beside_a_parent_alone_is_estimated():
     assert scores.gain_estimates([(0, (1,))])[0][2] > empty - full > 200.0
 
 
-def test_neither_signs_nor_the_order_of_rows_nor_other_candidates_change_an_estimate():
-    values, rows = standardised(*noise_of(6, 8)), np.random.default_rng(5).permutation(N)
-    y, x = values[0] + 0.2 * values[5] + 0.2 * values[1] * values[6], values[1:2]
-    hidden = np.tanh(np.array([[0.5], [1.0]]) * x)
-    whole = estimates_for(values[2:], y, x, hidden)
-    assert whole[3] > 5.0
-    assert_allclose(estimates_for(-values[:1:-1], y, x, hidden)[::-1], whole, rtol=1e-9)
-    assert_allclose(estimates_for(values[2:, rows], y[rows], x[:, rows], hidden[:, rows]), whole)
-    for k, alone in enumerate(values[2:]):
-        assert_allclose(estimates_for(alone[np.newaxis], y, x, hidden), whole[[k]], rtol=1e-9)
-
-
 @pytest.mark.parametrize("units", [0, 2])
 def test_functions_of_candidates_are_multiplied_over_all_rows(units):
     """N is more than two blocks of rows, and no multiple of one."""

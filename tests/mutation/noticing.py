@@ -19,7 +19,10 @@ TESTS = {
     "_utils/density.py": "test_likelihood test_rows test_two_phase test_count",
     "_utils/entropy.py": "test_entropy",
     "diagnostics/": "test_check",
-    "graphs.py": "test_graphs test_overview test_plotting",
+    "graphs.py": (
+        "test_graphs test_knowledge::test_cycles_are_broken_around_required_edges "
+        "test_search::test_the_equivalence_class_is_that_of_joined_pairs_and_colliders test_overview test_plotting"
+    ),
     "_table/arguments.py": "test_arguments",
     "_table/table.py": (
         "test_table test_experiments::test_unknown_targets_are_found test_columns test_categorical test_missing "
@@ -57,6 +60,10 @@ TESTS = {
     "_node_model/categorical.py": "test_responses test_categorical test_weights",
     "_node_model/count.py": "test_responses test_count test_weights",
     "_node_model/ordinal.py": "test_ordinal test_gain_estimates",
+    "_node_model/family_models.py": (
+        "test_evidence test_noise_densities test_groups::test_rows_that_stand_alone_have_the_scores_of_no_groups "
+        "test_linear test_weights test_hidden_units test_gain_estimates"
+    ),
     "_node_model/gaussian.py": (
         "test_gain_estimates::test_standardised_scores_of_a_gaussian_response test_evidence test_columns test_linear"
     ),

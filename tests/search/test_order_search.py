@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import all_families, all_graphs, cases, family_evidence, free, replayed, standardised
+from helpers import all_families, all_graphs, cases, family_evidence, free, recorded, replayed, standardised
 from support.estimators import GraphSearch
 from support.families import LinearGains, _lead, _standardised, lingam_order
 from support.search import Search, _Orders, graph_of_order, greedy_search, parents_matrix, search_orders, toggled
@@ -156,6 +156,13 @@ def test_variables_that_swap_places_lead_out_of_a_local_optimum():
         assert total(gains, swapped) < total(gains, alone) + 1e-4
         better += total(gains, swapped) < total(gains, alone) - 1.0
     assert better > 0
+
+
+def test_orders_with_swaps_are_tried_so_often_in_a_row_in_vain(monkeypatch):
+    swapped = recorded(monkeypatch, _Orders, "swapped")
+    for count in (0, 3):
+        search_orders(lambda node, parents: np.zeros(N), ((),) * N, NOTHING, N, n_swaps=count)
+        assert len(swapped) == count
 
 
 def test_an_order_against_what_is_required_has_no_graph():
