@@ -265,6 +265,7 @@ def test_numbers_beside_a_point_mass_have_their_place_among_all_values(transform
     dense, law = response.masses == 0, response.law
     np.testing.assert_allclose(law.offset + law.scale * response.numbers.centre[dense], column[dense], atol=1e-12)
     np.testing.assert_allclose(law.masses, column[~dense][:1], atol=1e-12)
+    assert transform != "log" or read.transforms[0].transform.low == values.min()
 
 
 class WithDensity(CountResponse):

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -147,6 +148,8 @@ def test_tempered_weights_are_over_the_temperature_and_edges_cost_their_price(fa
         expected = weights[node, parents] / 2.0 - prices[list(parents), node].sum()
         assert tempered.weights[node, index] == pytest.approx(expected)
     np.testing.assert_array_equal(np.isfinite(tempered.weights), np.isfinite(families.weights))
+    hopeless = replace(families, weights=np.full((N, 8), -orders.WITHOUT_REQUIRED))
+    np.testing.assert_array_equal(hopeless.tempered(2.0, prices).weights, hopeless.weights)
 
 
 def weighed_parents(graph, rules, node, **options):

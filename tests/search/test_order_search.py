@@ -146,6 +146,8 @@ def test_swapped_orders_put_required_causes_first():
     orders = [search.swapped([3, 0, 2, 1], rng) for _ in range(30)]
     assert all(order.index(3) < order.index(0) < order.index(2) for order in orders)
     assert len({tuple(order) for order in orders}) == 4
+    free_orders = np.array([_Orders(None, NOTHING, N).swapped([*range(N)], rng) for _ in range(30)])
+    assert (free_orders != np.arange(N)).sum(axis=1).max() > 2  # of at least two pairs
 
 
 def test_variables_that_swap_places_lead_out_of_a_local_optimum():
