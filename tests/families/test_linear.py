@@ -36,6 +36,20 @@ def linear_chain(seed=0, size=N, draw="normal"):
     return standardised(noise[0], x1, x1 - 0.7 * noise[2])
 
 
+def test_gains_have_a_closed_form_of_labels_alone_and_where_most_effects_are_linear():
+    chain, graph = linear_chain(), ((), (0,), (1,))
+    labels = np.random.default_rng(0).integers(3, size=(3, N)).astype(float)
+    bent, mixed = np.vstack([chain[:1], standardised(chain[0] ** 2 + 0.1 * chain[2], chain[1] ** 2)]), chain.copy()
+    mixed[0] = labels[0]
+    kinds = ["continuous"] * 3, ["continuous"] * 3, ["categorical", "continuous", "continuous"], ["categorical"] * 3
+    forms = []
+    for values, kind in zip((chain, bent, mixed, labels), kinds, strict=True):
+        scores = scores_of_columns(columns_of(values, kind))
+        scores(list(enumerate(graph)))
+        forms.append(scores.closed_form_gains(graph))
+    assert [type(gains) for gains in forms] == [LinearGains, type(None), type(None), TableGains]
+
+
 @pytest.mark.parametrize("p", [1, 3])
 def test_the_evidence_agrees_with_naive(p):
     rng = np.random.default_rng(p)

@@ -113,6 +113,13 @@ def test_design(experiment):
     rules = design.rules(EdgeRules.of(np.eye(3, dtype=bool)))
     assert rules.forbidden[:, 3].all()
     assert not rules.forbidden[3, :3].any()
+    halves = ["none", "set b"] * 100 + ["none", "set c"] * 100
+    both = Design.of(Interventions(halves, {"none": [], "set b": None, "set c": None}), Table.of(table))
+    weights = np.arange(25.0).reshape(5, 5)
+    assert {name: of.tolist() for name, of in both.targets(weights).items()} == {
+        "set b": [15, 16, 17],
+        "set c": [20, 21, 22],
+    }
     few = Design.of(None, Table.of(table.values[:10]))
     assert few.baseline is None
     assert not few.always_set.any()
