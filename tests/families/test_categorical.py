@@ -30,6 +30,10 @@ QUICK = {"hidden_units": 3, "n_restarts": 1, "noise_distribution": "gaussian", "
 COLOURS = np.array(["red", "green", "blue"])
 
 
+def test_labels_are_two_at_least_and_as_many_as_a_model_has():
+    assert [len([*LabelLaw(np.zeros(k)).faults(n, None)]) for k, n in ((2, 2), (1, 1), (3, 2))] == [0, 1, 1]
+
+
 def problem(n_labels, p=2, n=300, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(p, n))

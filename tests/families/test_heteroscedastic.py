@@ -5,10 +5,12 @@ import pytest
 from helpers import families_of, family_evidence, standardised
 from naive import heteroscedastic_evidence
 from support.families import (
+    AdditivePredictor,
     GaussianLaw,
     GaussianResponse,
     HeteroscedasticModels,
     LinearMeanNetwork,
+    NodeNetwork,
     WholeScore,
     _promise,
     fit_linear,
@@ -181,6 +183,14 @@ def test_fits_in_turn_end_where_one_gains_less_than_the_tolerance_or_is_hopeless
     monkeypatch.setattr("icdh._node_model.heteroscedastic._fit_in_turn", lambda *given: next(turns))
     models = HeteroscedasticModels(families_of(values), 0.5)
     assert models._descent(*models.families.with_numbers(FAMILY), fit, hopeless).evidence == last
+
+
+def test_each_model_of_a_family_is_kept_as_what_it_is():
+    scores = family_evidence(wedge())
+    scores([FAMILY])
+    kept = {"network": NodeNetwork, "linear": AdditivePredictor, "additive": AdditivePredictor}
+    for model, kind in (kept | {"heteroscedastic": LinearMeanNetwork}).items():
+        assert type(scores.models.predictor(FAMILY, model, scores.fit_of(FAMILY))) is kind
 
 
 def test_the_promise_of_a_spread_is_a_score_test_by_regression():
