@@ -508,6 +508,19 @@ def test_a_slope_is_that_of_least_squares_with_its_robust_error(within, is_weigh
         assert width(answer) == pytest.approx(2.0 * reach, rel=0.01)
 
 
+def test_intervals_of_few_rows_and_many_covariates_are_no_shorter_than_those_of_least_squares():
+    ratios = []
+    for seed in range(4):
+        noise = np.random.default_rng(seed).normal(size=(10, 150))
+        w, dose = noise[:8], 0.3 * noise[:8].sum(axis=0) + noise[8]
+        X = np.column_stack([*w, dose, 0.5 * dose + w.sum(axis=0) + noise[9]])
+        design = np.column_stack([dose, *w, np.ones(150)])
+        left = X[:, 9] - design @ np.linalg.lstsq(design, X[:, 9], rcond=None)[0]
+        error = np.sqrt(left @ left / 140.0 * np.linalg.inv(design.T @ design)[0, 0])
+        ratios.append(width(icdh.effect(X, 8, 9, [*range(8)])) / (2.0 * student.ppf(0.975, 140) * error))
+    assert 1.0 < np.mean(ratios) < 1.4
+
+
 @pytest.mark.parametrize("is_treatment", [False, True])
 def test_weights_undo_unequal_sampling(is_treatment):
     """The effect is one on average; rows of a large one are sampled more often."""
