@@ -13,7 +13,15 @@ from support.article import (
     minimise_by_newton,
     minimise_on_dag,
 )
-from support.families import at_fixed_point, family_models, fit_node, gaussian, node_outputs, odds_without_parents
+from support.families import (
+    Start,
+    at_fixed_point,
+    family_models,
+    fit_node,
+    gaussian,
+    node_outputs,
+    odds_without_parents,
+)
 
 from icdh.network import initial_weights
 
@@ -175,6 +183,19 @@ def test_no_fit_starts_where_a_failed_one_ended(monkeypatch):
     fits = recorded(monkeypatch, family_models, "fit_node")
     scores([(2, (0, 1))])
     assert [start.theta for (*_, start), _ in fits] == [None]
+
+
+@pytest.mark.parametrize(("behind", "found"), [(99.0, 99.0), (101.0, 7.0)])
+def test_where_a_start_leads_far_below_no_parents_a_cold_one_is_tried(monkeypatch, behind, found):
+    scores = gaussian_families(table(2, 200))
+    scores([(1, ())])
+    alone = scores.fit_of((1, ()))
+
+    def fit(family, units, start):
+        return alone._replace(evidence=alone.evidence + (7.0 if start.theta is None else behind))
+
+    monkeypatch.setattr(scores.models, "fit", fit)
+    assert scores.fit((1, (0,)), Start(alone.theta)).evidence == alone.evidence + found
 
 
 def test_a_family_whose_first_fit_failed_takes_the_first_that_does_not(monkeypatch):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers import forbidding
+from support.utils import Clock
 
 import icdh
 from icdh import HNMSearch
@@ -44,6 +45,7 @@ def test_an_arrow_survives_a_hidden_common_cause_and_one_between_its_effects_doe
 
 def test_what_the_data_cannot_tell_has_no_loss(chain, model):
     assert np.isnan(np.delete(hidden_loss(model), 5)).all()  # x0 has no causes; the others are no arrows
+    assert np.isnan(hidden_loss(model, clock=Clock(1e-9))).all()
     required = HNMSearch(n_restarts=1, knowledge={"required": [("x0", "x1"), ("x1", "x2")]}).fit(chain)
     labels = np.column_stack([chain[:, :2], chain[:, 2] > 0.0])
     done = HNMSearch(n_restarts=1, knowledge=forbidding(np.eye(3, k=1) == 0))
