@@ -36,6 +36,12 @@ def linear_chain(seed=0, size=N, draw="normal"):
     return standardised(noise[0], x1, x1 - 0.7 * noise[2])
 
 
+def test_one_of_two_copies_may_go_for_the_price_of_an_edge():
+    x, e = np.random.default_rng(0).normal(size=(2, 300))
+    gains = LinearGains(family_evidence(standardised(x, x, x + 0.5 * e)).families)(2, (0, 1))
+    np.testing.assert_allclose(gains[:2], 0.5 * np.log(300) + 2.0, rtol=1e-6)
+
+
 def test_gains_have_a_closed_form_of_labels_alone_and_where_most_effects_are_linear():
     chain, graph = linear_chain(), ((), (0,), (1,))
     labels = np.random.default_rng(0).integers(3, size=(3, N)).astype(float)
