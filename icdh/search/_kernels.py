@@ -25,9 +25,8 @@ def before(candidates: Integers, n: int, variables: int) -> int:
 @kernel()
 def log_add(a: float, b: float) -> float:
     """Return log(exp(a) + exp(b))."""
-    if a < b:
-        a, b = b, a
-    return a if b == -math.inf else a + math.log1p(math.exp(b - a))
+    larger, smaller = max(a, b), min(a, b)
+    return larger if smaller == -math.inf else larger + math.log1p(math.exp(smaller - larger))
 
 
 @kernel()

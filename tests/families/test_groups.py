@@ -63,6 +63,7 @@ def test_noise_is_of_all_rows_where_groups_have_nothing_in_common():
     X, groups = visits(0)
     of_persons = fitted(X, groups=groups).found_graph().scores.models.design_effects
     assert min(of_persons.apart(node).mean() for node in range(4)) < 0.2
+    assert of_persons.largest() == pytest.approx(12.0, rel=0.02)  # of both columns of persons
 
 
 def test_rows_that_stand_alone_have_the_scores_of_no_groups():

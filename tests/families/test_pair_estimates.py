@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 from helpers import family_evidence, free, replayed, scores_of_columns, standardised
-from support.families import FAILED, FUNCTIONS, LEAST_PROMISE, Start, columns_of, misfit, misfit_of_residual, score
+from support.families import (
+    FAILED,
+    FUNCTIONS,
+    LEAST_PROMISE,
+    Start,
+    _functions_of,
+    columns_of,
+    misfit,
+    misfit_of_residual,
+    score,
+)
 from support.search import FamilyScores, greedy_search, parents_matrix
 
 from icdh import HNMSearch
@@ -56,6 +66,13 @@ def test_what_a_pair_promises_does_not_depend_on_the_scale_of_the_causes():
     a, b, y, other = together()
     bent = standardised(np.exp(a), b**3, y, other)
     assert promised(family_evidence(bent))[0] == (2, (0, 1))
+
+
+def test_functions_of_minus_a_cause_are_the_same_but_for_their_signs():
+    x = np.random.default_rng(0).normal(size=(1, 40)).round(1)
+    there, back = (_functions_of(own, FUNCTIONS, None) for own in (x, -x))
+    np.testing.assert_allclose(np.abs(back), np.abs(there), atol=1e-9)
+    np.testing.assert_allclose(there @ there.T, 40.0 * np.eye(FUNCTIONS), atol=1e-9)
 
 
 def test_rows_that_do_not_count_promise_nothing():

@@ -28,7 +28,7 @@ TESTS = {
         "test_table test_experiments::test_unknown_targets_are_found test_columns test_categorical test_missing "
         "test_invariance"
     ),
-    "two_phase/": "test_phase_two test_rows test_failed_factors test_two_phase test_time_limit",
+    "two_phase/": "test_weighted_phases test_phase_two test_rows test_failed_factors test_two_phase test_time_limit",
     "two_phase/as_printed.py": "test_as_printed test_arguments",
     "two_phase/family.py": "test_last_stage test_strength test_time_limit",
     "_estimators/last_stage.py": "test_last_stage test_time_limit",
@@ -39,7 +39,7 @@ TESTS = {
         "test_phase_two::test_a_further_start_has_the_largest_weight_that_is_asked_for_at_every_node "
         "test_phase_two test_failed_factors test_two_phase"
     ),
-    "two_phase/scales.py": "test_phase_one test_rows test_two_phase test_time_limit",
+    "two_phase/scales.py": "test_phase_one test_weighted_phases test_rows test_two_phase test_time_limit",
     "two_phase/procedure.py": (
         "test_phase_two::test_the_multiplier_follows_the_constraint test_two_phase test_rows test_phase_two "
         "test_time_limit"
@@ -61,8 +61,9 @@ TESTS = {
     "_node_model/count.py": "test_responses test_count test_weights",
     "_node_model/ordinal.py": "test_ordinal test_gain_estimates",
     "_node_model/family_models.py": (
-        "test_evidence test_noise_densities test_groups::test_rows_that_stand_alone_have_the_scores_of_no_groups "
-        "test_linear test_weights test_hidden_units test_gain_estimates"
+        "test_heteroscedastic::test_each_model_of_a_family_is_kept_as_what_it_is test_evidence test_noise_densities "
+        "test_groups::test_rows_that_stand_alone_have_the_scores_of_no_groups test_linear test_weights "
+        "test_hidden_units test_gain_estimates"
     ),
     "_node_model/gaussian.py": (
         "test_gain_estimates::test_standardised_scores_of_a_gaussian_response test_evidence test_columns test_linear"
@@ -83,6 +84,7 @@ TESTS = {
     "_node_model/families.py": (
         "test_groups::test_design_effects_are_those_of_slow_sums "
         "test_groups::test_rows_that_stand_alone_have_the_scores_of_no_groups "
+        "test_groups::test_noise_is_of_all_rows_where_groups_have_nothing_in_common "
         "test_groups::test_a_weighted_fit_to_copies_is_the_fit_to_one_of_each "
         "test_groups::test_persons_suggest_no_edges_and_visits_keep_theirs "
         "test_groups::test_strengths_and_losses_are_of_the_rows_that_they_are_worth "

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from helpers import cases, command, to_grid
+from scipy.stats import t as student
 
 from icdh import causal_direction, pairs
 from icdh.exceptions import DataWarning
@@ -87,6 +88,15 @@ def test_units_offsets_and_signs_do_not_matter(pair, verdict, change_x, change_y
     assert changed.direction == verdict.direction
     assert changed.score == pytest.approx(verdict.score, rel=1e-4)
     assert changed.forward.description_length == pytest.approx(verdict.forward.description_length, rel=1e-4)
+
+
+def test_the_description_length_of_independent_columns_is_the_sum_of_their_entropies():
+    """In units of the standardised columns, although heavy tails are cut off."""
+    x, y = np.random.default_rng(0).standard_t(2, size=(2, 2000))
+    expected = 2.0 * student(2).entropy() - np.log(x.std() * y.std())
+    with pytest.warns(DataWarning, match="nothing shows that they depend"):
+        found = causal_direction(x, y, n_bags=2)
+    assert found.forward.description_length == pytest.approx(expected, abs=0.2)
 
 
 def test_fitted_curves_are_in_the_units_of_the_data(pair, verdict):

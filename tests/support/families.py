@@ -27,6 +27,7 @@ from icdh._node_model.family_models import OPTIMISM, FamilyModels, gain_by_heaps
 from icdh._node_model.gain_estimates import (
     FUNCTIONS,
     LEAST_PROMISE,
+    _functions_of,
     gain_estimates,
     label_gain_estimates,
     misfit,

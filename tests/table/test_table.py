@@ -1,5 +1,7 @@
 """Scaling, that it can be undone, and the table as a search sees it, whatever the order and signs of the columns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers import free
@@ -49,6 +51,13 @@ def test_scaling_is_undone(table):
     spread = table.values[4].std()
     expected = [table.values[0].std(), 1e200 * spread / 3.0, spread]
     np.testing.assert_allclose(scaling.scale[[0, 1, 4]], expected, rtol=1e-12)
+
+
+def test_weights_count_for_kishs_number_of_rows_in_any_unit():
+    weights = np.random.default_rng(0).gamma(2.0, size=50)
+    tables = [replace(Table.of(np.arange(100.0).reshape(50, 2)), weights=unit * weights) for unit in (1.0, 7.0)]
+    assert tables[0].n_effective == pytest.approx(weights.sum() ** 2 / (weights @ weights), rel=1e-6)
+    np.testing.assert_array_equal(*(table.effective_weights for table in tables))
 
 
 def test_only_a_guess_of_a_column_has_a_rival():
