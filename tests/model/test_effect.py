@@ -645,6 +645,7 @@ def test_cut_by_crump_minimises_the_variance_of_the_mean():
     assert 0.3 < kept.mean() < 0.9
     assert variance[kept].max() == pytest.approx(2.0 * variance[kept].mean(), rel=0.02)
     assert variance[kept].max() < variance[~kept].min()
+    assert kept.sum() == 1 + np.argmin(np.cumsum(np.sort(variance)) / np.arange(1, 2001) ** 2)
 
 
 def test_a_cause_that_does_not_vary_within_units_has_no_answer(table):
