@@ -71,13 +71,6 @@ def test_an_estimate_is_about_what_a_fit_gains(effect):
     assert 0.5 * (empty - full + 2.0) < estimated < 2.0 * (empty - full + 2.0)
 
 
-def test_what_the_family_explains_already_gains_nothing():
-    x, e, f = noise_of(2, 3)
-    scores = family_evidence(standardised(np.tanh(2 * x) + 0.5 * e, x, x + 0.1 * f))
-    assert scores.gain_estimates([(0, ())])[0][2] > 100.0
-    assert scores.gain_estimates([(0, (1,))])[0][2] < 8.0
-
-
 def test_what_gains_beside_a_parent_alone_is_estimated():
     """A product with it; and where y depends on the small difference of two columns that are nearly the same."""
     x, z, e = noise_of(3, 3)

@@ -169,14 +169,6 @@ def test_search_finds_the_best_of_all_dags_of_four_nodes():
     assert found >= 54
 
 
-def test_search_honours_forbidden_edges_and_max_parents():
-    forbidden = np.eye(N, dtype=bool)
-    forbidden[0, 1:] = True
-    A = adjacency(greedy_search(Table(per_parent(-1.0)), EdgeRules.of(forbidden), max_parents=1).graph)
-    assert not A[forbidden].any()
-    assert (A.sum(axis=0).max(), A.sum()) == (1, 3)
-
-
 def test_the_score_falls_between_two_graphs_by_the_difference_of_their_totals():
     climber = Climber(Table(gaussian_scores(0)), free(N), 8)
     for before, after in itertools.pairwise(random_graphs(20, N)):

@@ -196,6 +196,7 @@ def test_design_effects_of_a_sequence_are_those_of_slow_sums():
     np.testing.assert_allclose(of_x * lags / 50.0, [autocorrelation(own)[1:] for own in x], atol=1e-12)
     slow = [[max(bartlett_effect(a, b), 1.0) for b in y] for a in x]
     np.testing.assert_allclose(series.design_effects(of_x, of_y), slow, atol=1e-12)
+    np.testing.assert_array_equal(series.units, np.arange(50) // 7)  # blocks, about as many as they have rows
 
 
 @pytest.mark.parametrize(("rows", "warned"), [(16, True), (60, False)])
