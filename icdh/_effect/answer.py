@@ -221,6 +221,8 @@ def effect(
             if missing_values is None and (text := table.codes_message(places)):
                 notes.append(text)
             counts = np.ones((table.n_variables, table.n_variables), dtype=bool)
+            if clusters:  # what does not vary in a group is alike there
+                counts[[k for k in places if is_constant_in(clusters[0], table.values[k])]] = False
             notes += codes_of_units(table, places, counts, covariates)
     if (fitted := model_of(model)) is not None and adjust == "graph" and not question.is_number:
         notes += note_on_arrows_of_cause(fitted.adjacency, Knowledge.of(knowledge), table.names, *pair)
@@ -229,6 +231,9 @@ def effect(
         is_count = fitted.about.get("weights") == "frequency"
         remedy = "repeat every row as often as it counts" if is_count else f"give {option('sample_weight')}"
         notes.append(f"the graph was learned with weights of rows, this answer is without; {remedy}")
+    if fitted is not None and (related := fitted.about.get("related")) and not clusters:
+        give = option("groups") if related == "groups" else option("sequence", True)
+        notes.append(f"the graph was learned from dependent rows, this answer is of independent ones; give {give}")
     for note in notes:
         warn(note)
     return replace(answers[0], notes=tuple(notes), others=tuple(answers[1:]))
@@ -483,6 +488,11 @@ class _Question:
             text += f", of the rows at {shown(pair[2 if self.target == 'untreated' else 3])}"
         text += ", by weight" * bool(np.ptp(self.weights) > 0.0)
         return text if share in (0.0, 1.0) else f"{text}, of the {percent(share)} that have counterparts"
+
+
+def is_constant_in(groups: Integers, values: Floats) -> bool:
+    """Return whether values do not vary within groups, both of shape (M,)."""
+    return np.unique(np.stack([groups, values]), axis=1).shape[1] == np.unique(groups).size
 
 
 def _notes_on_rows(table: Table, columns: Sequence[int], influence: Floats) -> list[str]:

@@ -72,10 +72,10 @@ def says_none(declared: Declared) -> bool:
 
 
 def looks_like_a_code(value: float) -> bool:
-    """Return whether a number is one that programs write for gaps: nines, a power of ten, a limit of integers."""
+    """Return whether programs write a number for gaps: equal digits, a power of ten, a limit of integers."""
     digits = f"{abs(value):.15g}".replace(".", "")
-    nines = len(digits) > 1 and set(digits) == {"9"}
-    return nines or abs(value) in _POWERS or value in (-32768.0, 32767.0, -(2.0**31), 2.0**31 - 1)
+    repeated = len({*digits}) == 1 and digits[0] in "6789" and len(digits) > 1 + (digits[0] != "9")  # 99, but 666
+    return repeated or abs(value) in _POWERS or value in (-32768.0, 32767.0, -(2.0**31), 2.0**31 - 1)
 
 
 def suspected_codes(values: Floats) -> dict[float, int]:
@@ -99,7 +99,7 @@ def suspected_codes(values: Floats) -> dict[float, int]:
     if of_grades := _negative_among_grades(distinct):
         return dict(zip(distinct[:of_grades].tolist(), counts[:of_grades].tolist(), strict=True))
     others = np.delete(distinct, at)
-    if others.size < 3:  # no spread to measure distances by
+    if others.size < 2:  # no spread to measure distances by
         return {}
     low, high = others[0], others[-1]
     with np.errstate(over="ignore"):  # no value lies farther than a range that overflows

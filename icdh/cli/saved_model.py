@@ -55,7 +55,7 @@ class Predict(options.Actions, options.Format, options.Command):
     )
     model: str = options.read(options.MODEL, "the model")
     data: str = options.read(options.TABLE, "the table")
-    what: str | None = options.choice(QUESTIONS, "by default mean")
+    what: str | None = options.choice(QUESTIONS, "by default mean; of labels the likeliest, and the chance of others")
     output: str | None = options.written(options.OUTPUT_TABLE, flags="-o --output")
     missing: str = options.about_gaps(("error", "drop", "keep"))
 

@@ -19,7 +19,7 @@ from icdh._table.rows import Groups, with_relations, without_groups
 from icdh._table.table import Table
 from icdh._utils.arrays import Floats, TableLike
 from icdh._utils.checks import check_same_rows, random_generator
-from icdh._utils.labels import listed, printable
+from icdh._utils.labels import listed, plural, printable
 from icdh.diagnostics.independence import NodeTest, Residual, node_tests, residuals_of
 from icdh.diagnostics.result import LEAST_SEEN, ModelCheck, NodeCheck, edge_records
 from icdh.diagnostics.track_record import Marginals, track_record
@@ -38,7 +38,9 @@ MOVED = (
 )
 FOLLOWS = "goes with {}, which is not distributed as in the rows of fit: that may be all, or an arrow is wrong"
 NO_NOISE = "its noise is below 1 % of its standard deviation in {:.0f} % of the rows"
-NOT_DESCRIBED = "its curve given {} is not described: too many turns for a network, or a fit that failed"
+NOT_DESCRIBED = (
+    "its curve given {} is not described: too many turns for a network, a fit that failed, or other rows than its own"
+)
 LEVEL = 0.05
 # Distance of distributions, of rows without the commonest value, and beyond chance. Means differ, too, by standard
 # deviations: a fit may miss the distribution of its own rows, by the distance alone 4 of 478 columns of public tables.
@@ -97,7 +99,7 @@ def check(
     -----
     DataWarning
         If the model was fitted with rows that depend on one another, and neither ``groups`` nor ``sequence`` is given;
-        if a column of few values has one that ``fit`` did not see, or seems to be in another unit.
+        if a column of few values has one that ``fit`` did not see, seems to be in another unit, or varies no more.
 
     Examples
     --------
@@ -128,6 +130,9 @@ def check(
             f"the model was fitted with {related} of rows that depend on one another, and the tests take rows for "
             f"independent: give them by {option('groups')} or {option('sequence', True)}"
         )
+    low, high = np.zeros((2, 1)) if fitted.columns.observed_range is None else fitted.columns.observed_range
+    if still := [repr(fitted.names[n]) for n in np.flatnonzero(~table.varying & (low < high))]:
+        warn(f"{plural(still, 'column')} of one value in these rows: {listed(still)}; no test is about such a column")
     settled = None if knowledge is None else Knowledge.of(knowledge).rules(fitted.names).settled
     check_same_rows(X, interventions, "interventions")
     design = Design.of(interventions, table)

@@ -396,7 +396,7 @@ class ModelCheck(Result):
         """The check in one line."""
         rows = f"{self.n_checked} of {self.n_observations}" if self.n_checked < self.n_observations else self.n_checked
         head = f"{rows} rows, {counted(len(self.nodes), 'variable')}, {counted(len(self.edges), 'edge')}: "
-        bad = sum(node.rejected for node in self.nodes)
+        bad = sum(node.rejected and not node.moved for node in self.nodes)
         power = ", but so short a table hardly rejects any" if self.n_checked < FEW_ROWS else ""
         verdict = f"the model does not fit {bad} of the variables" if bad else f"no test rejects the model{power}"
         untested = sum(not node.tested for node in self.nodes)

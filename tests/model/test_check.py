@@ -180,6 +180,16 @@ def test_columns_in_other_units_within_their_range_are_not_taken_for_wrong_arrow
             assert "  degrees is not distributed as in the rows of fit: at least" in found.summary()
 
 
+def test_a_column_that_varies_no_more_is_named():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 3))
+    table = np.column_stack([x[:, 0], x[:, 0] + x[:, 1], x[:, 2] > 0.0])
+    model = fit_of_graph(table, (0, 1)).model_
+    with pytest.warns(DataWarning, match="column of one value in these rows: 'x2'; no test is about such a column"):
+        found = icdh.check(model, table[table[:, 2] > 0.0])
+    assert [node.name for node in found.nodes] == ["x0", "x1"]
+
+
 def test_a_curve_of_more_turns_than_a_network_has_is_said_not_to_be_described():
     rng = np.random.default_rng(0)
     x = rng.uniform(-3.0, 3.0, size=800)

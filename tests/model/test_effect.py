@@ -859,6 +859,8 @@ def test_covariates_that_may_be_codes_are_said():
     assert note.endswith("pass kinds={'place': 'categorical'} or within='place' in place of the covariate")
     answer = icdh.effect(X, "dose", "answer", ["place"], kinds={"place": "categorical"})  # a warning would be an error
     assert answer.lower < 1.0 < answer.upper
+    grouped = notes_of(X.assign(unit=place), "dose", "answer", ["place"], groups="unit")  # it is constant in its groups
+    assert not any("may be codes" in note for note in grouped)
 
 
 def test_years_of_school_that_decide_a_degree_are_no_codes():
@@ -1245,3 +1247,11 @@ def test_weights_of_a_graph_that_the_answer_lacks_are_said():
         assert icdh.effect(X, 1, 2, [0], model=model).notes[-1].startswith("the graph was learned with weights")
     notes = icdh.effect(X, 1, 2, [0], model=model, sample_weight=weights).notes
     assert not any("weights" in note for note in notes)
+
+
+@cases(("related", "remedy"), ({"groups": np.arange(400) // 4}, "groups"), ({"sequence": True}, "sequence=True"))
+def test_dependent_rows_of_a_graph_that_the_answer_lacks_are_said(related, remedy):
+    X = doses()
+    model = HNMSearch(n_restarts=1, knowledge={"roots": [0], "required": [(1, 2)]}).fit(X, **related)
+    assert any(f"of independent ones; give {remedy}" in note for note in notes_of(X, 1, 2, [0], model=model))
+    assert not any("dependent rows" in note for note in notes_of(X, 1, 2, [0], model=model, **related))

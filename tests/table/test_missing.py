@@ -286,6 +286,9 @@ GRADES = np.arange(300.0) % 5 + 1.0
     (np.r_[np.arange(18.0, 40.0), [99.0] * 4, [-9.0] * 5], {99.0: 4}),  # a nine alone may be a value
     (np.r_[np.arange(50.0), [-999.0] * 2, [999.0] * 3], {-999.0: 2, 999.0: 3}),
     (np.r_[np.arange(100.0), 99.0], {}),
+    (np.r_[GRADES % 2.0, [666.0] * 2], {666.0: 2}),
+    (np.r_[np.arange(30.0), [77.0] * 2, [888.0] * 3], {888.0: 3}),
+    (np.r_[np.arange(300.0), 333.0, 333.0], {}),
     # A negative number among positive grades may be a code.
     (np.r_[GRADES, [-1.0] * 7], {-1.0: 7}),
     (np.r_[GRADES, [-8.0] * 2, [-9.0] * 3, 0.0], {-9.0: 3, -8.0: 2}),
