@@ -492,7 +492,8 @@ class _Question:
 
 def is_constant_in(groups: Integers, values: Floats) -> bool:
     """Return whether values do not vary within groups, both of shape (M,)."""
-    return np.unique(np.stack([groups, values]), axis=1).shape[1] == np.unique(groups).size
+    pairs = np.unique(np.stack([groups, values]), axis=1)
+    return len(pairs.T) == np.unique(groups).size
 
 
 def _notes_on_rows(table: Table, columns: Sequence[int], influence: Floats) -> list[str]:

@@ -335,9 +335,9 @@ def codes_of_units(
         return bool((left_by_smooth(others, table.values[k]) > DISORDER).any())
 
     def names_units(k: int) -> bool:
-        is_whole = k not in table.categories and counts[k, joined].any() and not (table.values[k] % 1.0).any()
+        is_whole = k not in table.categories and not (table.values[k] % 1.0).any()
         repeats = is_whole and FEW_VALUES < table.n_distinct(k) <= table.n_observations / 2
-        return repeats and not _are_amounts(table.values[k]) and alike(k)
+        return repeats and bool(counts[k, joined].any()) and not _are_amounts(table.values[k]) and alike(k)
 
     if units := list(filter(names_units, joined)):
         name = table.names[units[0]]
