@@ -45,6 +45,7 @@ MOST_ROWS, MOST_SORTED = 4000, 50_000  # that are compared, and that are sorted 
 MOST_TIES = 0.1  # probability that two rows share a value, up to which a column may name units
 LEAST_LINK, LEAST_COPIES = 0.3, 0.5  # correlations of columns that repeat together
 LEAST_PRODUCT = 0.02  # of the correlations of a residual and a cause, from which a sequence matters
+IN_ORDER, LEAST_DRIFT = 0.95, 0.2  # autocorrelation of a column that is sorted, or a trend; of what is left beside it
 LEAST_EFFECT = 1.3  # rows of a combination, on average, from which it may be one unit
 MOST_LABELS = 20  # values of a column that may name blocks
 MOST_COLUMNS = 200  # that are compared
@@ -397,8 +398,11 @@ def _sequence(values: Floats, residuals: Floats) -> Dependence | None:
     n_rows, values, residuals = values.shape[1], values[:, :MOST_SORTED], residuals[:, :MOST_SORTED]
     relation, labels = Relation.of_consecutive(values.shape[1]), _labels(values)
     alike = [relation.alike(_ranks_beside(labels, series)) for series in (residuals, values)]
-    serial = np.flatnonzero(np.maximum(*alike) > 0.0)
+    # A column in order may be what the file is sorted by, but then what it leaves of others does not drift.
+    in_order = _lag_one(ranks_of(values)) > IN_ORDER
+    serial = np.flatnonzero((np.maximum(*alike) > 0.0) | in_order)
     matters = np.outer(*(own[serial] for own in alike)) >= LEAST_PRODUCT
+    matters |= np.outer(alike[0][serial] >= LEAST_DRIFT, in_order[serial])
     np.fill_diagonal(matters, False)
     if not matters.any():
         return None
@@ -406,12 +410,20 @@ def _sequence(values: Floats, residuals: Floats) -> Dependence | None:
     past = [
         np.array([sequence.correlations(row[np.newaxis]) for row in ranks_of(x[serial])]) for x in (residuals, values)
     ]
+    past[0] *= np.minimum.accumulate(past[0], axis=1) > 0.0  # later lags of trends are negative
     effect = (sequence.design_effects(*past) * matters).max()
     n_independent = max(round(n_rows / effect), 1)
     if n_independent >= n_rows:  # no strength counts less, so there is nothing to say
         return None
     columns = serial[matters.any(axis=0) | matters.any(axis=1)]
     return Dependence("sequence", columns.tolist(), n_independent)
+
+
+def _lag_one(series: Floats) -> Floats:
+    """Return the autocorrelations of series, shape (N, M), at a lag of one row."""
+    rest = series - series.mean(axis=1, keepdims=True)
+    squares = np.maximum(np.square(rest).sum(axis=1), np.finfo(float).tiny)
+    return np.asarray((rest[:, 1:] * rest[:, :-1]).sum(axis=1) / squares)
 
 
 def _labels(values: Floats) -> Floats:

@@ -94,6 +94,19 @@ def test_series_are_noticed_and_a_single_one_is_not():
     assert of_columns(rng.permutation(X)) is None
 
 
+def test_trends_side_by_side_are_told_from_what_a_file_is_sorted_by():
+    """Windows take a trend for a sorted column. But what a sorted column leaves of another does not drift."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        trend, other = np.cumsum(0.5 + rng.normal(size=(2, 200)), axis=1)
+        left = other - np.polynomial.Polynomial.fit(trend, other, 3)(trend)
+        related = dependence(np.stack([trend, other]), np.stack([trend, left]))
+        assert (related.kind, related.n_independent < 100) == ("sequence", True)
+        by = np.sort(rng.normal(size=200))
+        noise = rng.normal(size=200)
+        assert dependence(np.stack([by, np.sin(by) + noise]), np.stack([by, noise])) is None
+
+
 def test_residuals_that_are_independent_settle_it():
     rng = np.random.default_rng(4)
     x = autoregressive(rng, 400, 1, 0.9).T
