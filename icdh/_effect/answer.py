@@ -477,7 +477,7 @@ class _Question:
     def _estimand(self, share: float = 1.0, curve: Curve | None = None) -> str:
         cause, effect = (printable(self.table.names[k]) for k in (self.cause, self.effect))
         outcome, pair = self.outcome[0], self.contrast
-        moved = f"the probability of {outcome}" if outcome else f"the mean of {effect}"
+        moved = f"the probability of {effect} = {outcome}" if outcome else f"the mean of {effect}"
         by = f"if {cause} goes from {' to '.join(map(shown, pair[2:]))}" if pair else f"for each unit of {cause}"
         text = f"change of {moved} {by}"
         if pair is None and curve is not None and curve.p_value < BENT:

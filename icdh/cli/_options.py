@@ -469,7 +469,9 @@ class UncertaintyOptions:
     title = "uncertainty"
     bootstrap: int | None = whole(None, "learn also from N resamples of the rows", 1, either="how")
     posterior: bool = flag("probabilities of edges from the evidence; not for --method icdh", either="how")
-    sampling: str = choice(("subsample", "bootstrap"), "half of the rows, or as many with replacement", "subsample")
+    sampling: str = choice(
+        ("subsample", "bootstrap"), "what --bootstrap draws: half of the rows, or as many with replacement", "subsample"
+    )
     checkpoint: str | None = written("save resamples there, and continue with those that it has")
 
 
