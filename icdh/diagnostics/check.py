@@ -131,7 +131,8 @@ def check(
             f"independent: give them by {option('groups')} or {option('sequence', True)}"
         )
     low, high = np.zeros((2, 1)) if fitted.columns.observed_range is None else fitted.columns.observed_range
-    if still := [repr(fitted.names[n]) for n in np.flatnonzero(~table.varying & (low < high))]:
+    still = [repr(fitted.names[n]) for n in np.flatnonzero(~table.varying & (low < high))]
+    if still and table.n_observations >= FEWEST_ROWS:
         warn(f"{plural(still, 'column')} of one value in these rows: {listed(still)}; no test is about such a column")
     settled = None if knowledge is None else Knowledge.of(knowledge).rules(fitted.names).settled
     check_same_rows(X, interventions, "interventions")
