@@ -24,7 +24,16 @@ from icdh._table.table import Table
 from icdh._utils.arrays import Floats
 from icdh._utils.labels import printable
 from icdh._version import __version__
-from icdh.diagnostics.result import EdgeCheck, ModelCheck, edge_columns, edge_records, legend, survival, unweighed
+from icdh.diagnostics.result import (
+    Column,
+    EdgeCheck,
+    ModelCheck,
+    edge_columns,
+    edge_records,
+    legend,
+    survival,
+    unweighed,
+)
 from icdh.exceptions import import_extra
 from icdh.files import replace_on_success
 from icdh.plotting.effect import FEW_VALUES, plot_curve
@@ -95,7 +104,9 @@ def findings(
     records = [replace(checked.get((edge.cause, edge.effect), edge), probability=edge.probability) for edge in known]
     versions = {"icdh": __version__, "Python": platform.python_version()}
     versions |= {package.__name__: package.__version__ for package in (np, scipy, numba)}
-    edges, unit = list(_edges(model, rows, records)), weight_unit(model)
+    unit = weight_unit(model)
+    _, _, *columns = edge_columns(records, unit)
+    edges = list(_edges(model, rows, records, columns))
     return {
         "title": title or f"Causal graph of {len(names)} variables",
         "n_variables": len(names),
@@ -106,7 +117,7 @@ def findings(
         "graph": _graph(model, records),
         "nodes": names,
         "edges": edges,
-        "figures": [column.heading for column in edge_columns(records, unit)[2:]],
+        "figures": [column.heading for column in columns],
         "legend": legend(records, unit),
         "unweighed": unweighed(records, unit),
         "widths": "stronger" if model.edge_evidence.probability is None else "more probable",
@@ -141,11 +152,12 @@ def _graph(model: StructuralModel, records: list[EdgeCheck]) -> dict[str, object
     return {"svg": svg, "is_landscape": bool(min_width > 700.0 and width > height)}
 
 
-def _edges(model: StructuralModel, rows: Floats, records: list[EdgeCheck]) -> Iterator[dict[str, object]]:
+def _edges(
+    model: StructuralModel, rows: Floats, records: list[EdgeCheck], columns: list[Column]
+) -> Iterator[dict[str, object]]:
     """Yield the edges, each with its row of the list and its curve."""
     shown = rows[:, np.linspace(0, rows.shape[1] - 1, min(rows.shape[1], 300)).astype(int)]
     unit = "nats" if weight_unit(model) == "nats" else "(weight)"
-    _, _, *columns = edge_columns(records, weight_unit(model))
     probability = model.edge_evidence.probability
     for k, ((i, j), record) in enumerate(zip(graphs.strongest_first(model.adjacency), records, strict=True)):
         warns = {"strength": record.weak, "if turned": record.close, "if hidden": record.replaceable, "": record.marks}
