@@ -18,8 +18,9 @@ from icdh._effect.adjustment import (
 )
 from icdh._effect.average import Difference, percent
 from icdh._effect.result import Curve, Effect
-from icdh._effect.sample import Estimate, Sample, robustness_value, strongest_covariate
+from icdh._effect.sample import Estimate, Sample, by_frequency, oriented, robustness_value, strongest_covariate
 from icdh._effect.slope import Slope
+from icdh._effect.splines import standardised
 from icdh._estimators.data_warnings import codes_of_units
 from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.effects import Contrast, contrasts_of, outcome_values, outcomes_of, shown
@@ -390,10 +391,19 @@ class _Question:
             raise ValueError(f"no row has one of the values of {option('contrast')}, {first}")
         return pairs
 
+    def _codes(self, variable: int) -> Floats:
+        """Return a column whose sign, or whose codes of labels, depend on how often its values occur alone."""
+        values, effect = self.table.values[[variable, self.effect]]
+        return by_frequency(values) if variable in self.table.unordered else oriented(values, oriented(effect))
+
     def order(self, covariates: Sequence[int]) -> Integers:
-        """Return the order of rows by what the question reads of them, whatever the order of rows and columns."""
-        cause, effect, *others = self.table.values[[self.cause, self.effect, *covariates]]
-        others.sort(key=lambda column: np.sort(column).tobytes())
+        """Return the order of rows by what the question reads of them, whatever the order of rows and columns.
+
+        Neither do signs, units or names of labels matter.
+        """
+        cause, effect, *others = (self._codes(k) for k in (self.cause, self.effect, *covariates))
+        ends = standardised(np.stack([cause, effect], axis=1))
+        others.sort(key=lambda column: [np.mean((z := standardised(column)) ** 3), *(z @ ends).tolist()])
         return rows_by_content([cause, effect, *others, self.weights, *self.groups, *self.units.values()])
 
     def sample(self, covariates: Sequence[int]) -> Sample:
@@ -405,7 +415,10 @@ class _Question:
         effect = outcome_values(values[self.effect], code)
         mean, unit = mean_and_deviation(effect, None)
         has_labels = tuple(k in self.table.unordered for k in covariates)
-        columns = (effect - mean) / unit, values[self.cause], values[list(covariates)]
+        of_covariates = np.zeros((len(covariates), effect.size))
+        for column, k in zip(of_covariates, covariates, strict=True):
+            column[:] = self._codes(k)
+        columns = (effect - mean) / unit, values[self.cause], of_covariates
         of_rows = self.weights, self.groups, tuple(self.units.values())
         sample = Sample(*columns, has_labels, *of_rows, self.seed, unit).of_rows(self.order(covariates))
         if pair is None or self.is_number or not self.is_slope:

@@ -89,7 +89,9 @@ class Difference:
 
     @cached_property
     def _folds(self) -> Integers:
-        return self.sample.folds((self.sample.cause == max(self.ends)) * 1.0)  # those of the opposite contrast, too
+        """The folds: the value that occurs first is spread over them, whichever contrast is asked about."""
+        first = min(self.ends, key=lambda value: int(np.argmax(self.sample.cause == value)))
+        return self.sample.folds((self.sample.cause == first) * 1.0)
 
     @cached_property
     def _range(self) -> tuple[float, float]:

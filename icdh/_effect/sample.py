@@ -179,6 +179,28 @@ class Estimate:
         return replace(self, bounds=bounds, **moved)
 
 
+def oriented(column: Floats, other: Floats | None = None) -> Floats:
+    """Return a column, or its negative: the lower values are the more frequent ones, or else lie closer together.
+
+    Of a symmetric column the correlation with another one decides.
+    """
+    levels, counts = np.unique(column, return_counts=True)
+    skewness = float(levels[0] + levels[-1]) - 2.0 * float(levels.mean())
+    there, back = counts.tolist(), counts[::-1].tolist()
+    if there == back:
+        there, back = [skewness], [0.0]
+    if there == back and other is not None:
+        there, back = [float((column - column.mean()) @ other)], [0.0]
+    return column if there >= back else -column
+
+
+def by_frequency(labels: Floats) -> Floats:
+    """Return other codes of labels, shape (n,): zero of the rarest, and so on."""
+    codes, of_rows, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    ranks = np.argsort(np.lexsort((codes, counts)))
+    return np.asarray(ranks[of_rows.ravel()], dtype=np.float64)
+
+
 def effective_rows(weights: Floats) -> float:
     """Return the number of rows of equal weight that say as much."""
     squares = float(np.square(weights).sum())

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from itertools import product
 
 import naive
 import numpy as np
@@ -383,6 +384,31 @@ def test_units_names_and_the_order_of_columns_change_nothing_else(unit, of_numbe
         np.testing.assert_allclose(again.curve.change, answer.curve.change, rtol=1e-6)
 
 
+@pytest.mark.parametrize("balanced", [False, True])  # of as many zeros as ones the effect decides which is which
+@pytest.mark.parametrize(("cause", "effect"), list(product(("arm", "dose"), ("answer", "died"))))
+def test_signs_and_codes_change_nothing_but_the_sign(cause, effect, balanced):
+    rng = np.random.default_rng(4)
+    age, dose, noise = rng.normal(size=(3, 410))
+    arm = rng.permutation(np.arange(410) % 2) * 1.0 if balanced else (rng.random(410) < 0.4 + 0.2 * (age > 0.5)) * 1.0
+    table = pd.DataFrame({"age": age, "arm": arm, "dose": dose + age + np.exp(dose), "sex": (noise > age) * 1.0})
+    table["answer"] = table[cause] + age**2 + table.sex + noise
+    table["died"] = (table.answer > 1.5) * 1.0
+    table["town"] = rng.choice([1.0, 2.0, 3.0], p=[0.5, 0.3, 0.2], size=410)
+    others = {
+        "effect": table.assign(**{effect: -table[effect]}),
+        "cause": table.assign(**{cause: 1.0 - table[cause]}),
+        "covariates": table.assign(age=3.0 - 5.0 * age, sex=np.where(table.sex > 0.0, "F", "M"), town=5.0 - table.town),
+    }
+
+    def numbers(table, sign=1.0):
+        answer = icdh.effect(table, cause, effect, ["age", "sex", "town"], kinds={"town": "categorical"})
+        return [sign * answer.estimate, *sorted([sign * answer.lower, sign * answer.upper]), answer.robustness_value]
+
+    first = numbers(table)
+    for of, other in others.items():
+        assert numbers(other, 1.0 if of == "covariates" else -1.0) == pytest.approx(first, rel=1e-6), of
+
+
 def test_groups_of_one_row_are_no_groups(table, answer):
     alone = icdh.effect(table, "dose", "answer", ["age"], groups=np.arange(len(table)))
     assert (alone.estimate, alone.lower) == (answer.estimate, answer.lower)
@@ -559,14 +585,19 @@ def test_intervals_cover_the_truth(draw, truth):
 
 def test_one_row_of_a_rare_cause_does_not_decide():
     """By its probability it would count for 150 of 500 rows: the interval was [-0.92, 1.77]."""
-    rows = confounded(5, 500, share=1.5)
-    without, answer = (
-        icdh.effect(pd.DataFrame(of, columns=COLUMNS), "dose", "answer", adjust=["age"])
-        for of in (rows, np.vstack([rows, [3.3, 0.0, 11.0]]))
-    )
-    assert answer.target_share == 1.0
-    assert abs(answer.estimate - without.estimate) < 0.3
-    assert answer.lower < 1.0 < answer.upper < answer.lower + 1.0
+    shifts, widths = [], []
+    for seed, folds in product((5, 6), range(4)):
+        rows = confounded(seed, 500, share=1.5)
+        without, answer = (
+            icdh.effect(pd.DataFrame(of, columns=COLUMNS), "dose", "answer", adjust=["age"], random_state=folds)
+            for of in (rows, np.vstack([rows, [3.3, 0.0, 11.0]]))
+        )
+        assert answer.target_share == 1.0
+        assert answer.lower < 1.0 < answer.upper
+        shifts.append(abs(answer.estimate - without.estimate))
+        widths.append(answer.upper - answer.lower)
+    assert np.mean(shifts) < 0.3
+    assert np.mean(widths) < 1.0
 
 
 @pytest.mark.filterwarnings("ignore:some rows hardly ever")
