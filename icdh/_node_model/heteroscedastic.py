@@ -182,8 +182,9 @@ class HeteroscedasticModels:
         linear = self._linear[family]
         if linear is None or not network.succeeded:
             return best
-        start = _like_network(x, effect, network) if start is None else start
-        fit = None if start is None else self._descent(x, effect, start, min(linear, network.evidence) + HOPELESS)
+        like_network, fit = _like_network(x, effect, network), None
+        if like_network is not None:
+            fit = self._descent(x, effect, start or like_network, min(linear, network.evidence) + HOPELESS)
         best = min((one for one in (best, fit) if one is not None), key=lambda one: one.evidence, default=None)
         self._fits[family] = network, best
         return best
