@@ -19,8 +19,8 @@ def _key_kernel_cache_by_content():
     Returns whether this one is new.
     """
     package = Path(__file__).parent.parent / "icdh"
-    kernels = sorted([package / "_utils" / "jit.py", *package.rglob("*_kernels.py")])
-    key = hashlib.sha256(b"".join(path.read_bytes() for path in kernels)).hexdigest()[:16]
+    sources = [path.read_bytes() for path in sorted(package.rglob("*.py"))]
+    key = hashlib.sha256(b"".join(source for source in sources if b"\n@kernel(" in source)).hexdigest()[:16]
     root = Path(os.environ.get("NUMBA_CACHE_DIR", Path(tempfile.gettempdir()) / "icdh-kernels"))
     folder = root if root.name == key else root / key  # a worker has the environment of its controller
     os.environ["NUMBA_CACHE_DIR"] = str(folder)

@@ -11,8 +11,7 @@ import numpy as np
 from icdh._estimators.arranged import CanonicalTable
 from icdh._estimators.base import CausalGraphEstimator, SearchSettings
 from icdh._estimators.data_warnings import DataDoubts
-from icdh._model.causal import about_table
-from icdh._model.columns import ModelColumns
+from icdh._model.causal import ModelColumns, about_table
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design, InterventionsLike

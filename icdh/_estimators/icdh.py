@@ -10,8 +10,7 @@ import numpy as np
 
 from icdh._estimators.base import CausalGraphEstimator, TwoPhaseSettings
 from icdh._estimators.data_warnings import DataDoubts, warn_about_columns
-from icdh._model.causal import EdgeEvidence, about_table
-from icdh._model.columns import ModelColumns
+from icdh._model.causal import EdgeEvidence, ModelColumns, about_table
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from icdh._estimators.graph_search import SIZES, LearnedGraph, family_evidence
-from icdh._model.columns import ModelColumns
+from icdh._model.causal import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.evidence import NodeFit
 from icdh._node_model.law import CONSTANT, SAME, UNLIMITED, Conditional, Law

@@ -7,6 +7,8 @@ For every variable of the DAG there is a distribution given its causes,
 on scaled data; the E_n are independent, standard normal or of another density of mean zero. Scaled data are
 ``(X - offset) / scale`` or a transform of these, see `icdh._table.table.Scaling`.
 A variable of labels, or of few ordered levels, has a probability for each of them given its causes instead.
+
+The columns that a model was learned from know how it reads tables of them, and gives results in their units.
 """
 
 from collections.abc import Hashable, Sequence
@@ -16,10 +18,236 @@ from typing import TypedDict
 import numpy as np
 
 from icdh import graphs
-from icdh._model.columns import ModelColumns
-from icdh._node_model.law import Conditional
-from icdh._table.table import Table
-from icdh._utils.arrays import Floats, TableLike
+from icdh._node_model.law import SAME, Conditional
+from icdh._table.categories import Categories
+from icdh._table.frames import frame_of
+from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
+from icdh._table.ties import Grid, nearest
+from icdh._utils.arrays import Floats, Foreign, Mask, Observations, TableLike, mean_of
+from icdh._utils.checks import as_float
+from icdh._utils.labels import listed, plural
+from icdh.exceptions import option, warn
+
+FEWEST_ROWS, OTHER_UNIT = 20, 10.0  # that show another unit, and the ratio of ranges that does
+ROUNDING = 1e-6  # of the range of levels, by which one may be missed: as printed, of single precision
+
+
+@dataclass(frozen=True)
+class ModelColumns:
+    """The N columns of the table that a model was learned from.
+
+    Attributes
+    ----------
+    names : list of str
+        Their labels.
+    named : bool
+        Whether the table had labels.
+    scaling : Scaling
+        The model is about scaled data.
+    centre : ndarray, shape (N,)
+        The mean of the scaled data; of labels the most frequent one.
+    frame : str
+        The library of the table, "pandas", "polars" or "pyarrow"; empty if it was an array.
+    categories : dict of int to Categories
+        The labels of the columns that have labels.
+    levels : dict of int to ndarray
+        The values, in ascending order and in their units, of the columns that take few.
+    masses : dict of int to ndarray
+        The values, in their units, that have a probability of their own beside a density.
+    grids : dict of int to Grid
+        The grids, in their units, of the numbers that are recorded on one.
+    kinds : list of str, or None
+        The kinds that a search saw; None where nothing looked at kinds.
+    transform : str
+        The transform under which it looked for the graph.
+    observed_range : ndarray, shape (2, N), or None
+        The smallest and the largest value of every column.
+    """
+
+    names: list[Hashable]
+    named: bool
+    scaling: Scaling
+    centre: Floats
+    frame: str = ""
+    categories: dict[int, Categories] = field(default_factory=dict)
+    levels: dict[int, Floats] = field(default_factory=dict)
+    masses: dict[int, Floats] = field(default_factory=dict)
+    grids: dict[int, Grid] = field(default_factory=dict)
+    kinds: list[str] | None = None
+    transform: str = "none"
+    observed_range: Floats | None = None
+
+    @classmethod
+    def of(cls, table: Table, scaling: Scaling) -> "ModelColumns":
+        """Return the columns of a table, given its scaling."""
+        centre = scaling.apply(mean_of(table.values, table.effective_weights)[:, np.newaxis])[:, 0]
+        centre[table.unordered] = 0.0
+        observed = np.array([table.values.min(axis=1), table.values.max(axis=1)])
+        return cls(table.names, table.named, scaling, centre, table.frame, table.categories, observed_range=observed)
+
+    def as_table(self, X: TableLike) -> Table:
+        """Return observations of these columns, shape (M, N), checked, in the units of X.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X has other columns, or holds anything but finite numbers.
+        """
+        table = Table.of(X, min_rows=1, known=self.categories)
+        if table.n_variables != len(self.names):
+            raise ValueError(
+                f"{option('X')} has {table.n_variables} features, but StructuralModel is expecting "
+                f"{len(self.names)} features as input: pass the columns that fit saw"
+            )
+        if table.named and self.named and table.names != self.names:
+            at = next(i for i, name in enumerate(self.names) if table.names[i] != name)
+            raise ValueError(
+                f"column {at} of {option('X')} is {table.names[at]!r} where fit saw {self.names[at]!r}; "
+                "pass the same columns in the same order, X[model.feature_names_in_]"
+            )
+        return table
+
+    def scaled(self, table: Table) -> Floats:
+        """Return scaled observations, one column a row, shape (N, M).
+
+        Raises
+        ------
+        ValueError
+            If values are far beyond those of the table that was fitted.
+        """
+        with np.errstate(over="ignore"):
+            values = self.scaling.apply(table.values)
+        largest = np.abs(values).max(axis=1)
+        if largest.max() > LARGEST_SCALED_VALUE:
+            far = [table.names[n] for n in np.flatnonzero(largest > LARGEST_SCALED_VALUE)]
+            names = f"{plural(far, 'column')} {listed(map(repr, far))} of X"
+            raise ValueError(f"{names}: values far beyond those that fit saw; check the units")
+        return values
+
+    def scaled_action(self, column: int, values: Floats) -> Floats:
+        """Return the scaled values that an intervention sets a column to; both of shape (M,).
+
+        Raises
+        ------
+        ValueError
+            If the values are far beyond those of the table that was fitted.
+        """
+        with np.errstate(over="ignore"):
+            scaled = self.scaling.apply(values, column)
+        if np.abs(scaled).max() > LARGEST_SCALED_VALUE:
+            raise ValueError(f"do sets {self.names[column]!r} to values far beyond those that fit saw; check units")
+        return scaled
+
+    def in_units(self, column: int, scaled: Floats) -> Floats:
+        """Return values of a column in its units, shape (M,): on its grid, or among its levels."""
+        exact = values = self.scaling.undo(scaled, column)
+        if (grid := self.grids.get(column)) is not None:
+            values = grid.nearest(exact)
+        for mass in self.masses.get(column, ()):
+            is_mass = np.abs(scaled - self.scaling.apply(mass, column)) <= SAME
+            if grid is not None:  # no other value is rounded to it
+                rounded = (values == mass) & ~is_mass
+                values[rounded] = grid.neighbour(mass, exact[rounded] > mass)
+            values[is_mass] = mass
+        levels = self.levels.get(column)
+        return values + 0.0 if levels is None else levels[nearest(levels, values)]  # no negative zero
+
+    def as_numbers(self, column: int, action: object, argument: str) -> Foreign:
+        """Return what an intervention sets a column to as numbers or codes of labels; of a function, one that does.
+
+        Parameters
+        ----------
+        column : int
+            The column.
+        action : float, str, array_like or callable
+            As in `StructuralModel.sample`.
+        argument : str
+            Its name in messages.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If these are no numbers, or an unknown label, or if labels are changed by a function; if one of few values
+            is set to another value.
+
+        Warns
+        -----
+        DataWarning
+            If a number is far from all that the model was learned from.
+        """
+        known = self.categories.get(column)
+        if known is not None and known.reads(action):
+            if callable(action):
+                label = known.labels[0]
+                raise TypeError(f"{argument} changes labels by a function; set the variable to {label!r}, ...")
+            labels = np.asarray(action, dtype=object)
+            codes = known.encoded(list(labels.ravel()), argument)
+            return codes if labels.ndim else codes[0]
+        if callable(action):
+            return lambda natural: self.as_numbers(column, action(natural), f"the result of {argument}")
+        values = as_float(np.asarray(action), argument)
+        if values.size and np.isfinite(values).all():
+            self._check_possible(column, values, argument)
+        return values
+
+    def _check_possible(self, column: int, values: Floats, argument: str) -> None:
+        """Raise ValueError if a column of few values is set to another; warn if a number is far from all observed."""
+        if column in self.levels:
+            if (strange := self._are_no_levels(column, values)).any():
+                raise ValueError(f"{argument} is {self._not_a_level(column, np.ravel(values)[strange][0])}")
+        elif self.observed_range is not None:
+            low, high = self.observed_range[:, column]
+            least = 2.0 * low - high if low < 0.0 else max(2.0 * low - high, 0.0)  # amounts are not negative
+            if np.min(values) < least or np.max(values) > 2.0 * high - low:
+                farthest = np.min(values) if np.min(values) < least else np.max(values)
+                rows = f"the rows of column {self.names[column]!r}, {low:g} to {high:g}"
+                warn(f"{argument} is {farthest:g}, far from {rows}: what follows is extrapolation")
+
+    def _are_no_levels(self, column: int, values: Floats) -> Mask:
+        """Return which values are no level of a column, shape (M,)."""
+        levels = self.levels[column]
+        return np.asarray(np.ravel(np.abs(values - levels[nearest(levels, values)]) > ROUNDING * np.ptp(levels)))
+
+    def _not_a_level(self, column: int, value: float) -> str:
+        """Return what is wrong with a value that is no level of a column."""
+        levels = self.levels[column]
+        kind, known = option("kinds", {self.names[column]: "gridded"}), listed(f"{level:g}" for level in levels)
+        others = f"; learn with {kind} if other numbers are possible" if levels.size > 2 else ""
+        return f"{value:g}, but column {self.names[column]!r} holds {known} alone{others}"
+
+    def warn_of_strange_values(self, table: Table) -> None:
+        """Warn if a column of few values has one that fit did not see, or a column seems to be in another unit."""
+        for column in self.levels:
+            values = table.values[column]
+            if (strange := self._are_no_levels(column, values)).any():
+                fault, share = (
+                    self._not_a_level(column, values[strange][0]),
+                    f"{100.0 * strange.mean():.2g} % of the rows",
+                )
+                warn(f"a value is {fault}; in {share} such values count as the nearest of these")
+        if self.observed_range is None or table.n_observations < FEWEST_ROWS:
+            return
+        low, high = self.observed_range
+        with np.errstate(over="ignore"):
+            middle, width, usual = np.median(table.values, axis=1), np.ptp(table.values, axis=1), high - low
+            has_other_width = (OTHER_UNIT * width <= usual) | (width > OTHER_UNIT * usual)
+        for n in np.flatnonzero(has_other_width & ((middle < low) | (middle > high))):
+            seen = f"{low[n]:g} to {high[n]:g}"
+            warn(f"most of column {self.names[n]!r} is beyond what fit saw, {seen}: check units")
+
+    def observations(self, values: Floats, X: TableLike = None, of_labels: bool = True) -> Observations:
+        """Return values, one column a row, as observations in rows, in the kind of table that fit saw."""
+        labels = {n: known.nearest(values[n]) for n, known in self.categories.items()} if of_labels else {}
+        if self.frame:
+            columns = [labels[n] if n in labels else values[n] for n in range(len(values))]
+            ordered = {self.names[n]: self.categories[n] for n in labels if self.categories[n].ordered}
+            return frame_of(self.frame, dict(zip(self.names, columns, strict=True)), X, ordered)
+        table = np.ascontiguousarray(values.T)
+        if any(self.categories[n].of_text for n in labels):
+            table = table.astype(object)
+        for n, cells in labels.items():
+            table[:, n] = cells
+        return table
 
 
 class About(TypedDict, total=False):

@@ -23,8 +23,7 @@ from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_typ
 import numpy as np
 
 from icdh import graphs
-from icdh._model.causal import CausalModel, EdgeEvidence
-from icdh._model.columns import ModelColumns
+from icdh._model.causal import CausalModel, EdgeEvidence, ModelColumns
 from icdh._node_model.law import Conditional, Law, NoCauses, Predictor
 from icdh._node_model.noise_density import NOISE_DENSITIES, Noise
 from icdh._table.categories import MOST_LABELS, Categories

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from icdh import graphs
 from icdh._estimators.hnm_search import HNMSearch
-from icdh._model.columns import FEWEST_ROWS
+from icdh._model.causal import FEWEST_ROWS
 from icdh._model.export import weight_unit
 from icdh._model.structural import StructuralModel, model_of
 from icdh._node_model.score import FAILED

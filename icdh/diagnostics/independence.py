@@ -1,4 +1,6 @@
-"""The residuals of a model, and tests whether they are independent of causes, of the fitted mean, and of non-causes.
+"""The kernel of distance covariance: a sum over all pairs in n log n steps.
+
+The residuals of a model, and tests whether they are independent of causes, of the fitted mean, and of non-causes.
 
 If the model is right, the noise of a variable is independent of all variables that it has no directed path to. Normal
 scores are compared, so that neither tails nor units matter. For every variable there are three tests: whether its
@@ -57,12 +59,49 @@ from icdh._node_model.noise import noise_gain
 from icdh._table.experiments import LEAST_PART
 from icdh._table.table import Table
 from icdh._table.transforms import normal_scores
-from icdh._utils.arrays import Floats, Mask
-from icdh.diagnostics._kernels import sum_of_products_of_distances
+from icdh._utils.arrays import Floats, Integers, Mask
+from icdh._utils.jit import CONTRACT, kernel
 from icdh.diagnostics.result import LEAST_SEEN
 
 LEAST_PLACE = 1e-12  # of a quantile
 RESOLVED = math.sqrt(RESOLVED_VARIANCE)  # standard deviations of a column
+
+
+@kernel(fastmath=CONTRACT)
+def sum_of_products_of_distances(x: Floats, y: Floats, place: Integers) -> float:
+    """Return the sum over all ordered pairs of |x_i - x_j| |y_i - y_j|.
+
+    ``x`` ascends, and ``place`` is the rank of y_i among all y, from 1 to n. All
+    observations before j are in four binary indexed trees over these ranks (count, x, y, x y), so that sums over those
+    of them with a smaller y take log n steps.
+    """
+    n = x.size
+    below = np.zeros((n + 1, 4))
+    whole = np.zeros(4)
+    total = 0.0
+    for j in range(n):
+        count, of_x, of_y, of_xy = 0.0, 0.0, 0.0, 0.0
+        at = place[j]
+        while at > 0:
+            count += below[at, 0]
+            of_x += below[at, 1]
+            of_y += below[at, 2]
+            of_xy += below[at, 3]
+            at -= at & -at
+        under = x[j] * y[j] * count - x[j] * of_y - y[j] * of_x + of_xy
+        total += 2.0 * under - (x[j] * y[j] * whole[0] - x[j] * whole[2] - y[j] * whole[1] + whole[3])
+        at = place[j]
+        while at <= n:
+            below[at, 0] += 1.0
+            below[at, 1] += x[j]
+            below[at, 2] += y[j]
+            below[at, 3] += x[j] * y[j]
+            at += at & -at
+        whole[0] += 1.0
+        whole[1] += x[j]
+        whole[2] += y[j]
+        whole[3] += x[j] * y[j]
+    return 2.0 * total
 
 
 class Residual(NamedTuple):

@@ -12,8 +12,18 @@ from numpy.typing import NDArray
 from icdh._table.categories import MOST_LABELS, looks_like_a_number, max_guessed_labels
 from icdh._table.missing_codes import Codes
 from icdh._utils.labels import counted
-from icdh.files.cells import MISSING, THOUSANDS, days_of, is_date, is_label, is_number, name_of, number, thousands_mark
-from icdh.files.text import DELIMITERS
+from icdh.files.text import (
+    DELIMITERS,
+    MISSING,
+    THOUSANDS,
+    days_of,
+    is_date,
+    is_label,
+    is_number,
+    name_of,
+    number,
+    thousands_mark,
+)
 
 Part: TypeAlias = "NDArray[np.float64] | Sequence[str]"
 TRUTH = {"true": 1.0, "false": 0.0}

@@ -12,10 +12,19 @@ from icdh import graphs
 from icdh._utils.arrays import Floats
 from icdh._utils.atomic import write_text
 from icdh._utils.labels import default_names, did_you_mean, listed
-from icdh.files.cells import Quoted, is_number, name_of
 from icdh.files.sheet import Row
 from icdh.files.tables import check_names
-from icdh.files.text import Source, delimited, label_of, read_text, rows_of, sniffed_delimiter
+from icdh.files.text import (
+    Quoted,
+    Source,
+    delimited,
+    is_number,
+    label_of,
+    name_of,
+    read_text,
+    rows_of,
+    sniffed_delimiter,
+)
 
 _Edge = tuple[str, str, str, float | str]  # place in the file, cause, effect, weight
 ENDS = ("cause", "effect"), ("source", "target"), ("from", "to")  # headers of edge lists, in either order

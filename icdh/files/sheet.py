@@ -11,8 +11,18 @@ from icdh._table.missing_codes import Declared
 from icdh._utils.checks import Number
 from icdh._utils.labels import listed
 from icdh.exceptions import ArgumentValueError, option
-from icdh.files.cells import MISSING, Quoted, is_number, looks_like_a_value, name_of
-from icdh.files.text import Source, read_text, rows_of, sniffed_delimiter, table_start
+from icdh.files.text import (
+    MISSING,
+    Quoted,
+    Source,
+    is_number,
+    looks_like_a_value,
+    name_of,
+    read_text,
+    rows_of,
+    sniffed_delimiter,
+    table_start,
+)
 
 
 class UnreadableTableError(ValueError):

@@ -9,7 +9,7 @@ from icdh._model.effects import AverageEffect
 from icdh._utils.arrays import Floats
 from icdh._utils.labels import printable
 from icdh.exceptions import import_extra
-from icdh.plotting.style import LOOK
+from icdh.plotting.graph import LOOK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,7 +21,7 @@ from icdh import HNMSearch
 from icdh.exceptions import MissingExtraError
 from icdh.files import LabelledTable, write_table
 from icdh.plotting.effect import plot_curve
-from icdh.plotting.style import LOOK
+from icdh.plotting.graph import LOOK
 from icdh.report import findings
 from icdh.uncertainty import GraphEnsemble
 

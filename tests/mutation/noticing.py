@@ -4,7 +4,7 @@
 TESTS = {
     "exceptions.py": "test_estimator::test_warnings_name_the_line_that_called_fit",
     "files/tables.py": "test_files test_cli_columns test_cli_way_in",
-    "files/cells.py": "test_files test_cli_columns test_cli_way_in",
+    "files/text.py": "test_files test_cli_columns test_cli_way_in",
     "cli/fit.py": "test_cli_way_in",
     "plotting/graph.py": "test_plotting",
     "report/": "test_cli_way_in test_report",
@@ -107,7 +107,6 @@ TESTS = {
     "_node_model/gain_estimates.py": "test_gain_estimates test_pair_estimates",
     "search/": "test_search",
     "search/orders.py": "test_uncertainty",
-    "search/_kernels.py": "test_uncertainty",
     "search/moves.py": "test_search",
     "pairs.py": "test_direction test_knowledge",
     "_table/transforms.py": "test_transforms test_columns",

@@ -34,6 +34,7 @@ NUMERICAL = (  # where mutants are drawn from
     "_model/*.py _effect/*.py _estimators/*.py diagnostics/*.py graphs.py metrics.py pairs.py search/*.py "
     "two_phase/*.py uncertainty/*.py"
 )
+HAS_KERNELS = "\n@kernel("  # in a file that numba compiles
 CPU_LIMIT = 90  # seconds; a mutant that never ends is noticed, too
 OUT_OF_TIME = (signal.SIGXCPU, signal.SIGKILL, signal.SIGALRM)
 NEEDED = ("icdh", "tests", "setup.cfg", "pyproject.toml")
@@ -56,7 +57,7 @@ class Mutant(NamedTuple):
         return (root / "icdh" / self.module).read_text(encoding="utf-8")
 
     def is_compiled(self) -> bool:
-        return self.module.endswith(("jit.py", "_kernels.py"))
+        return HAS_KERNELS in self.source()
 
     def digest(self, root: Path = ROOT) -> str:
         return hashlib.sha256(self.source(root).encode()).hexdigest()[:12]
@@ -93,8 +94,9 @@ def copy_tree() -> None:
 
 def compiled_kernels() -> Path:
     """Return the cache of the kernels as they are."""
-    sources = sorted([TREE / "icdh" / "_utils" / "jit.py", *(TREE / "icdh").rglob("*_kernels.py")])
-    return WORKPLACE / hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+    sources = [path.read_text(encoding="utf-8") for path in sorted((TREE / "icdh").rglob("*.py"))]
+    kernels = "".join(source for source in sources if HAS_KERNELS in source)
+    return WORKPLACE / hashlib.sha256(kernels.encode()).hexdigest()[:16]
 
 
 def kernels_for(mutant: Mutant, own: Path) -> Path:

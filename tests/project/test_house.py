@@ -48,15 +48,15 @@ ROOMS = {
         "_descent_kernels network < response < noise gaussian < ordinal categorical < count point_masses < "
         "evidence columns < families < additive heteroscedastic screening gain_estimates < family_models < score"
     ),
-    "search": "_kernels moves < climb orders < order_search < escapes < directions",
-    "_model": "columns < causal < effects persist export < structural",
-    "files": "cells < text < sheet columns < tables < graphs",
+    "search": "moves < climb orders < order_search < escapes < directions",
+    "_model": "causal < effects persist export < structural",
+    "files": "text < sheet columns < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (
         "imputation data_warnings < base < arranged < graph_search < last_stage refit < two_phase_fit < icdh hnm_search"
     ),
     "_effect": "splines result < sample < adjustment average slope < answer",
-    "diagnostics": "_kernels track_record < result < independence < check",
+    "diagnostics": "track_record < result < independence < check",
 }
 
 

@@ -12,9 +12,8 @@ from support.model import AverageEffect
 from icdh import graphs, plotting
 from icdh.diagnostics.result import EdgeCheck
 from icdh.exceptions import MissingExtraError
-from icdh.plotting.graph import edge_styles
+from icdh.plotting.graph import DOUBTFUL, GIVEN, WEAK, box_sizes, edge_styles, letters, lines_of
 from icdh.plotting.layout import bends
-from icdh.plotting.style import DOUBTFUL, GIVEN, WEAK, box_sizes, letters, lines_of
 
 CHAIN = np.array([[0.0, 2.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
 NAMES = ["cause", "between", "effect", "$alone"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from icdh._model.columns import ModelColumns
+from icdh._model.causal import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.count import CountResponse

@@ -1,7 +1,6 @@
 """The private names of the search over graphs that tests use, so that a move inside the package edits one file."""
 
 from icdh.search import escapes, orders
-from icdh.search._kernels import draw_orders, sums_of_orders, walk_orders
 from icdh.search.climb import (
     FIRST_BATCH,
     KINDS,
@@ -24,7 +23,17 @@ from icdh.search.directions import (
 from icdh.search.escapes import FAR, Search, SearchResult, recover
 from icdh.search.moves import changed_families, parents_matrix, price_of_width, toggled, with_ancestors
 from icdh.search.order_search import _Orders, graph_of_order, search_orders
-from icdh.search.orders import WeighedFamilies, best_graph, choose_candidates, n_orders_of, walk, weigh_families
+from icdh.search.orders import (
+    WeighedFamilies,
+    best_graph,
+    choose_candidates,
+    draw_orders,
+    n_orders_of,
+    sums_of_orders,
+    walk,
+    walk_orders,
+    weigh_families,
+)
 
 
 def nowhere(graph):
