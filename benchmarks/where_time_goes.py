@@ -20,12 +20,12 @@ from harness import Results, summary
 from scipy.optimize import _lbfgsb_py
 
 from icdh import ICDH, simulate
-from icdh.two_phase import _kernels, dag, objective, procedure, solvers
+from icdh.two_phase import _kernels, objective, procedure, solvers
 
 PARTS = {
     "evaluations": (_kernels, "projected_least_squares"),
     "Hessians": (solvers, "mean_hessian"),
-    "Newton": (dag, "minimise_by_newton"),
+    "Newton": (procedure, "minimise_by_newton"),
     "L-BFGS-B": (_lbfgsb_py._lbfgsb, "setulb"),
     "acyclicity": (objective, "trace_exponential"),
     "Phase I": (procedure, "fit_scales"),

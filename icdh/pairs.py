@@ -25,12 +25,12 @@ from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import node_outputs
 from icdh._rows import LEAST_EFFECT, dependence
 from icdh._table.frames import as_array
+from icdh._table.kinds import FEW_VALUES, PointMass, point_mass, wide_heaps
 from icdh._table.table import Table, mean_and_deviation, rows_by_content
-from icdh._table.ties import FEW_VALUES, PointMass, point_mass, wide_heaps
 from icdh._table.transforms import normal_scores
 from icdh._utils.arrays import Floats, Integers, RandomState, cells, drawn_from_cells
 from icdh._utils.checks import Number, random_generator
-from icdh._utils.entropy import vasicek_entropy
+from icdh._utils.density import vasicek_entropy
 from icdh._utils.result import Result
 from icdh.diagnostics.independence import Distances, distance_correlation, p_value
 from icdh.exceptions import warn

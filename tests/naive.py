@@ -385,7 +385,7 @@ def ridge(x, y, weights, penalties, steps, most):
 
 
 def level_probabilities(x, theta, units, cuts):
-    """P of every level of the cumulative logit of `icdh._node_model.ordinal` at one observation of its parents."""
+    """P of every level of the cumulative logit of `icdh._node_model.discrete` at one observation of its parents."""
     p = len(x)
     hidden = [np.tanh(sum(theta[j * units + h] * x[j] for j in range(p)) + theta[p * units + h]) for h in range(units)]
     b2, b3 = (p + 1) * units, (p + 2) * units + 1
@@ -396,7 +396,7 @@ def level_probabilities(x, theta, units, cuts):
 
 
 def label_probabilities(x, theta, units, shares):
-    """P of every label of the softmax of `icdh._node_model.categorical` at one observation of its parents."""
+    """P of every label of the softmax of `icdh._node_model.discrete` at one observation of its parents."""
     p, n_labels = len(x), len(shares)
     hidden = [np.tanh(sum(theta[j * units + h] * x[j] for j in range(p)) + theta[p * units + h]) for h in range(units)]
     c = [0.0, *theta[(p + 1) * units : (p + 1) * units + n_labels - 1]]

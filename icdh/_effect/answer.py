@@ -26,13 +26,11 @@ from icdh._estimators.hnm_search import HNMSearch
 from icdh._model.effects import Contrast, contrasts_of, outcome_values, outcomes_of, shown
 from icdh._model.structural import StructuralModel, model_of
 from icdh._rows import repeats, resembles_its_past
-from icdh._table.categories import Label
+from icdh._table.codes import Declared, Label
 from icdh._table.frames import column_labels, with_columns, without_column
-from icdh._table.kinds import KINDS
-from icdh._table.missing_codes import Declared
+from icdh._table.kinds import FEW_VALUES, KINDS
 from icdh._table.rows import Groups, checked_weights, with_relations, without_groups
 from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_content
-from icdh._table.ties import FEW_VALUES
 from icdh._utils.arrays import ByColumn, Floats, Integers, RandomState, TableLike
 from icdh._utils.checks import LEVEL, Choice, random_generator
 from icdh._utils.labels import listed, printable, variable_index

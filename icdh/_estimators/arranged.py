@@ -11,9 +11,8 @@ import numpy as np
 
 from icdh._rows import RelatedRows
 from icdh._table.experiments import Design
-from icdh._table.kinds import KINDS, numbers_among
+from icdh._table.kinds import KINDS, numbers_among, point_masses
 from icdh._table.table import Scaling, Table, rows_by_content
-from icdh._table.ties import point_masses
 from icdh._utils.arrays import Floats, Integers, Mask, of_rows
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights

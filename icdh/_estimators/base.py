@@ -16,9 +16,9 @@ from icdh._estimators.data_warnings import warn_about_density
 from icdh._estimators.imputation import MISSING, fit_to_imputed, without_gaps
 from icdh._model.causal import About
 from icdh._model.structural import StructuralModel
-from icdh._node_model.noise_density import NOISE_DISTRIBUTIONS
+from icdh._node_model.noise import NOISE_DISTRIBUTIONS
+from icdh._table.codes import Declared, says_none
 from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.missing_codes import Declared, says_none
 from icdh._table.rows import Groups, with_relations, with_weights, without_copies, without_groups
 from icdh._table.table import Table
 from icdh._table.transforms import TRANSFORMS

@@ -9,9 +9,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from icdh._model.structural import StructuralModel
 from icdh._rows import MOST_SORTED, alike_in_units, dependence, left_by_smooth, ranks_of
-from icdh._table.categories import MOST_LABELS
+from icdh._table.codes import MOST_LABELS
+from icdh._table.kinds import FEW_VALUES, is_heaped
 from icdh._table.table import Table
-from icdh._table.ties import FEW_VALUES, is_heaped
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.labels import listed, plural
 from icdh.exceptions import option, warn

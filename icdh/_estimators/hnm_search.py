@@ -15,9 +15,8 @@ from icdh._model.causal import ModelColumns, about_table
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT
 from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.kinds import KINDS, numbers_among
+from icdh._table.kinds import KINDS, grid_of, numbers_among, point_masses
 from icdh._table.table import Scaling, Table
-from icdh._table.ties import grid_of, point_masses
 from icdh._utils.arrays import ByColumn, TableLike
 from icdh._utils.checks import random_generator, settings_of
 from icdh._utils.clock import Clock

@@ -12,9 +12,8 @@ import numpy as np
 
 from icdh._model.structural import StructuralModel
 from icdh._table.experiments import Design, InterventionsLike
-from icdh._table.kinds import KINDS
+from icdh._table.kinds import KINDS, nearest
 from icdh._table.table import Table
-from icdh._table.ties import nearest
 from icdh._utils.arrays import Floats, Mask
 from icdh._utils.clock import Clock
 from icdh._utils.labels import counted, listed, plural

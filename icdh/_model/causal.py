@@ -19,10 +19,10 @@ import numpy as np
 
 from icdh import graphs
 from icdh._node_model.law import SAME, Conditional
-from icdh._table.categories import Categories
+from icdh._table.codes import Categories
 from icdh._table.frames import frame_of
+from icdh._table.kinds import Grid, nearest
 from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
-from icdh._table.ties import Grid, nearest
 from icdh._utils.arrays import Floats, Foreign, Mask, Observations, TableLike, mean_of
 from icdh._utils.checks import as_float
 from icdh._utils.labels import listed, plural

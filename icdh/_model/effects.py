@@ -22,7 +22,7 @@ import numpy as np
 
 from icdh import graphs
 from icdh._model.causal import CausalModel
-from icdh._table.categories import Categories, Label
+from icdh._table.codes import Categories, Label
 from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
 from icdh._utils.arrays import ByColumn, Floats, RandomState
 from icdh._utils.checks import LEVEL, Number, random_generator

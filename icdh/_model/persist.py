@@ -25,11 +25,10 @@ import numpy as np
 from icdh import graphs
 from icdh._model.causal import CausalModel, EdgeEvidence, ModelColumns
 from icdh._node_model.law import Conditional, Law, NoCauses, Predictor
-from icdh._node_model.noise_density import NOISE_DENSITIES, Noise
-from icdh._table.categories import MOST_LABELS, Categories
+from icdh._node_model.noise import NOISE_DENSITIES, Noise
+from icdh._table.codes import MOST_LABELS, Categories
 from icdh._table.frames import LIBRARIES
-from icdh._table.kinds import KINDS
-from icdh._table.ties import MOST_DIGITS
+from icdh._table.kinds import KINDS, MOST_DIGITS
 from icdh._table.transforms import TRANSFORMS
 from icdh._utils.arrays import Cells
 from icdh._utils.atomic import replace_on_success

@@ -371,7 +371,7 @@ def _surprise(low, high, between, ratio):
 
 @kernel(fastmath=CONTRACT)
 def ordinal_terms(mu, u, levels, cuts, pull, curvature):
-    """Return the sum of -log P of the model of `icdh._node_model.ordinal`, and fill its derivatives by (mu, u).
+    """Return the sum of -log P of the model of `icdh._node_model.discrete`, and fill its derivatives by (mu, u).
 
     Parameters
     ----------

@@ -16,15 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.count import CountResponse
+from icdh._node_model.discrete import CategoricalResponse, OrdinalResponse
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import indicators
-from icdh._node_model.ordinal import OrdinalResponse
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response
-from icdh._table.kinds import DECLARABLE
-from icdh._table.ties import spread_of, wide_heaps
+from icdh._table.kinds import DECLARABLE, spread_of, wide_heaps
 from icdh._table.transforms import Rescaled, Transform, fit_transform, is_heavy_tailed, normal_scores
 from icdh._utils.arrays import Floats, Integers, Mask, cells, deviation_of, mean_of, of_rows, sum_of
 

@@ -37,7 +37,7 @@ import numpy as np
 from scipy.special import betainc
 
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION, fill_dispersion_information
-from icdh._node_model.categorical import log_softmax, odds_of_masses
+from icdh._node_model.discrete import log_softmax, odds_of_masses
 from icdh._node_model.law import ProbabilityLaw
 from icdh._node_model.response import FittedByScoring, Terms, minimise, weighted_terms
 from icdh._utils.arrays import Floats, Integers, Mask, of_rows

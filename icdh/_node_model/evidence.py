@@ -47,7 +47,7 @@ class NodeFit(NamedTuple):
     Attributes
     ----------
     theta : ndarray
-        The weights, in the order of `icdh._node_model.network`, or of `icdh._node_model.categorical`.
+        The weights, in the order of `icdh._node_model.network`, or of `icdh._node_model.discrete`.
     objective : float
         F at the weights, in nats.
     log_determinant : float

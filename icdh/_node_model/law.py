@@ -18,7 +18,7 @@ from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from icdh._node_model.noise_density import LEAST_PLACE, Gaussian, Noise
+from icdh._node_model.noise import LEAST_PLACE, Gaussian, Noise
 from icdh._utils.arrays import Floats, Integers, Mask
 
 SAME = 1e-6  # standard deviations of a column within which a value is a point mass: searches see single precision

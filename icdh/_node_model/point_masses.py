@@ -26,11 +26,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from icdh._node_model._outputs_kernels import LOGISTIC_DEVIATION
-from icdh._node_model.categorical import HALF_A_COUNT, label_terms, log_softmax, odds_of_masses
+from icdh._node_model.discrete import HALF_A_COUNT, label_terms, log_softmax, odds_of_masses
 from icdh._node_model.gaussian import GaussianLaw, GaussianResponse
 from icdh._node_model.law import SAME, UNLIMITED, Law
 from icdh._node_model.network import indicators
-from icdh._node_model.noise_density import LEAST_PLACE, Noise
+from icdh._node_model.noise import LEAST_PLACE, Noise
 from icdh._node_model.response import Density, FittedByScoring, Terms
 from icdh._utils.arrays import Floats, Integers, Mask
 

@@ -30,8 +30,7 @@ from icdh._node_model.families import Families, Family, without
 from icdh._node_model.family_models import OPTIMISM, FamilyModels, gain_estimates_of
 from icdh._node_model.gain_estimates import Pair, misfit, pair_gains
 from icdh._node_model.heteroscedastic import HeteroscedasticFit
-from icdh._node_model.noise import LEAST, MOST
-from icdh._node_model.noise_density import NOISE_DISTRIBUTIONS
+from icdh._node_model.noise import LEAST, MOST, NOISE_DISTRIBUTIONS
 from icdh._node_model.screening import LinearGains, TableGains
 from icdh._utils.arrays import Floats
 from icdh._utils.clock import Clock

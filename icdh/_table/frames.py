@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from icdh._table.categories import ENCODE, MISSING_TYPES, Categories, looks_like_a_number
-from icdh._table.missing_codes import Codes, Declared, codes_of
+from icdh._table.codes import ENCODE, MISSING_TYPES, Categories, Codes, Declared, codes_of, looks_like_a_number
 from icdh._utils.arrays import Cells, Floats, Foreign, TableLike
 from icdh._utils.labels import default_names, variable_index
 from icdh.exceptions import MissingExtraError, import_extra, option
@@ -195,7 +194,7 @@ def columns_as_numbers(
     known : mapping from positions to Categories, optional
         The labels that columns may hold.
     missing_values : collection or mapping, optional
-        What means a missing value: see `icdh._table.missing_codes.codes_of`.
+        What means a missing value: see `icdh._table.codes.codes_of`.
 
     Returns
     -------

@@ -14,11 +14,9 @@ from hashlib import sha256
 import numpy as np
 
 from icdh._rows import RelatedRows
-from icdh._table.categories import MOST_LABELS, Categories
+from icdh._table.codes import MOST_LABELS, Categories, Declared, codes_message
 from icdh._table.frames import columns_as_numbers, library_of
-from icdh._table.kinds import DECLARABLE, KINDS, guessed, numbers_among
-from icdh._table.missing_codes import Declared, codes_message
-from icdh._table.ties import FEW_VALUES, PointMass, heap, point_mass
+from icdh._table.kinds import DECLARABLE, FEW_VALUES, KINDS, PointMass, guessed, heap, numbers_among, point_mass
 from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike, of_rows, sum_of, times
 from icdh._utils.checks import Choice
@@ -100,7 +98,7 @@ class Table:
         known : mapping from positions to Categories, optional
             The labels that columns may hold.
         missing_values : collection or mapping, optional
-            What means a missing value: see `icdh._table.missing_codes.codes_of`.
+            What means a missing value: see `icdh._table.codes.codes_of`.
 
         Raises
         ------

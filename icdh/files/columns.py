@@ -9,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from icdh._table.categories import MOST_LABELS, looks_like_a_number, max_guessed_labels
-from icdh._table.missing_codes import Codes
+from icdh._table.codes import MOST_LABELS, Codes, looks_like_a_number, max_guessed_labels
 from icdh._utils.labels import counted
 from icdh.files.text import (
     DELIMITERS,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
-from icdh._table.missing_codes import Declared
+from icdh._table.codes import Declared
 from icdh._utils.checks import Number
 from icdh._utils.labels import listed
 from icdh.exceptions import ArgumentValueError, option

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from icdh._table.codes import Declared, codes_of
 from icdh._table.frames import LabelledValues, column_labels, columns_of
-from icdh._table.missing_codes import Declared, codes_of
+from icdh._table.kinds import FEW_VALUES
 from icdh._table.table import gaps_message
-from icdh._table.ties import FEW_VALUES
 from icdh._utils.arrays import Cells, Mask
 from icdh._utils.atomic import write_text
 from icdh._utils.labels import default_names, did_you_mean, listed

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from icdh._table.categories import looks_like_a_number
+from icdh._table.codes import looks_like_a_number
 from icdh.exceptions import ArgumentValueError, option
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")

@@ -13,7 +13,6 @@ from support.article import (
     QuadraticModel,
     Schedule,
     SplitVector,
-    dag,
     further_starts,
     minimise_by_lbfgs,
     minimise_by_newton,
@@ -300,8 +299,8 @@ def test_many_weights_are_minimised_as_well_as_few_and_few_to_the_end_whatever_t
     """Newton's method ends lower than L-BFGS-B and serves children of few weights; both end at the same minimum."""
     problem, *empty, starts, weights = empty_dag(hetero_chain(np.random.default_rng(25), 200), forbidden=UPPER)
 
-    def minimum(begin, starts, tolerance, most=dag.NEWTON_WEIGHTS):
-        monkeypatch.setattr(dag, "NEWTON_WEIGHTS", most)
+    def minimum(begin, starts, tolerance, most=procedure.NEWTON_WEIGHTS):
+        monkeypatch.setattr(procedure, "NEWTON_WEIGHTS", most)
         part, (w, *_) = minimise_on_dag(problem, *begin, starts, tolerance)
         return part.solution(w, weights)[0]
 

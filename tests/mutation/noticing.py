@@ -16,8 +16,7 @@ TESTS = {
     "_network_kernels.py": "test_likelihood test_phase_one test_phase_two",
     "network.py": "test_arguments test_likelihood test_phase_one test_phase_two test_strength test_time_limit",
     "likelihood.py": "test_likelihood test_arguments",
-    "_utils/density.py": "test_likelihood test_rows test_two_phase test_count",
-    "_utils/entropy.py": "test_entropy",
+    "_utils/density.py": "test_entropy test_likelihood test_rows test_two_phase test_count",
     "diagnostics/": "test_check",
     "graphs.py": (
         "test_graphs test_knowledge::test_cycles_are_broken_around_required_edges "
@@ -31,22 +30,18 @@ TESTS = {
     "two_phase/": "test_weighted_phases test_phase_two test_rows test_failed_factors test_two_phase test_time_limit",
     "two_phase/as_printed.py": "test_as_printed test_arguments",
     "two_phase/family.py": "test_last_stage test_strength test_time_limit",
-    "_estimators/last_stage.py": "test_last_stage test_time_limit",
     "acyclicity.py": "test_acyclicity",
-    "two_phase/dag.py": (
+    "two_phase/scales.py": "test_phase_one test_weighted_phases test_rows test_two_phase test_time_limit",
+    "two_phase/procedure.py": (
+        "test_phase_two::test_the_multiplier_follows_the_constraint "
         "test_phase_two::test_the_descent_adds_edges_until_no_absent_one_would_pay "
         "test_phase_two::test_cycles_are_cut_at_their_weakest_edge_before_the_descent "
         "test_phase_two::test_a_further_start_has_the_largest_weight_that_is_asked_for_at_every_node "
-        "test_phase_two test_failed_factors test_two_phase"
-    ),
-    "two_phase/scales.py": "test_phase_one test_weighted_phases test_rows test_two_phase test_time_limit",
-    "two_phase/procedure.py": (
-        "test_phase_two::test_the_multiplier_follows_the_constraint test_two_phase test_rows test_phase_two "
-        "test_time_limit"
+        "test_two_phase test_rows test_phase_two test_failed_factors test_time_limit"
     ),
     "_estimators/two_phase_fit.py": (
         "test_estimator::test_restarts_keep_the_network_of_the_lowest_criterion "
-        "test_time_limit::test_no_restart_begins_when_time_is_over test_strength test_last_stage"
+        "test_time_limit::test_no_restart_begins_when_time_is_over test_strength test_last_stage test_time_limit"
     ),
     "_node_model/": "test_evidence test_hidden_units test_rows test_failed_factors test_gain_estimates",
     "_node_model/network.py": "test_hidden_units test_evidence test_rows test_experiments test_categorical",
@@ -57,9 +52,8 @@ TESTS = {
         "test_descent test_evidence test_columns test_failed_factors test_gain_estimates test_entropy test_weights"
     ),
     "_node_model/_descent_kernels.py": "test_descent test_evidence test_failed_factors",
-    "_node_model/categorical.py": "test_responses test_categorical test_weights",
+    "_node_model/discrete.py": "test_responses test_categorical test_ordinal test_weights test_gain_estimates",
     "_node_model/count.py": "test_responses test_count test_weights",
-    "_node_model/ordinal.py": "test_ordinal test_gain_estimates",
     "_node_model/family_models.py": (
         "test_heteroscedastic::test_each_model_of_a_family_is_kept_as_what_it_is test_evidence test_noise_densities "
         "test_groups::test_rows_that_stand_alone_have_the_scores_of_no_groups test_linear test_weights "
@@ -68,8 +62,7 @@ TESTS = {
     "_node_model/gaussian.py": (
         "test_gain_estimates::test_standardised_scores_of_a_gaussian_response test_evidence test_columns test_linear"
     ),
-    "_node_model/noise.py": "test_noise_densities test_entropy test_weights test_evidence",
-    "_node_model/noise_density.py": "test_responses test_noise_densities",
+    "_node_model/noise.py": "test_responses test_noise_densities test_entropy test_weights test_evidence",
     "_node_model/point_masses.py": "test_responses test_point_masses",
     "_node_model/response.py": "test_responses test_descent test_ordinal test_categorical",
     "_node_model/law.py": "test_responses",

@@ -19,7 +19,7 @@ import icdh
 from icdh.files import write_table
 
 # What users are told of.
-PUBLIC = ["icdh._utils.density", "icdh._utils.entropy", "icdh", *(f"icdh.{module}" for module in icdh._MODULES)]
+PUBLIC = ["icdh._utils.density", "icdh._utils.density", "icdh", *(f"icdh.{module}" for module in icdh._MODULES)]
 MANUALS = [Path(__file__).parent.parent.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 MODULES = sorted(name for _, name, _ in pkgutil.walk_packages(icdh.__path__, "icdh."))
 

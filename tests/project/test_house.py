@@ -40,12 +40,12 @@ SHELL = (
 STOREYS = CORE + SHELL
 # Inside a room, from the ground up: what stands left of < may not import what stands right of it.
 ROOMS = {
-    "two_phase": "rounds _kernels < objective < solvers < dag scales < as_printed family < procedure",
-    "_utils": "arrays < atomic clock density entropy labels parallel result < checks jit",
-    "_table": "categories missing_codes ties transforms < frames kinds < table < arguments experiments < rows",
+    "two_phase": "rounds _kernels < objective < solvers < scales < as_printed family < procedure",
+    "_utils": "arrays < atomic clock density labels parallel result < checks jit",
+    "_table": "codes transforms < frames kinds < table < arguments experiments < rows",
     "_node_model": (
-        "noise_density < _kernels law < _outputs_kernels _linear_kernels < "
-        "_descent_kernels network < response < noise gaussian < ordinal categorical < count point_masses < "
+        "_kernels < noise < law < _outputs_kernels _linear_kernels < "
+        "_descent_kernels network < response < gaussian discrete < count point_masses < "
         "evidence columns < families < additive heteroscedastic screening gain_estimates < family_models < score"
     ),
     "search": "moves < climb orders < order_search < escapes < directions",
@@ -53,7 +53,7 @@ ROOMS = {
     "files": "text < sheet columns < tables < graphs",
     "uncertainty": "ensemble losses < posterior resampling",
     "_estimators": (
-        "imputation data_warnings < base < arranged < graph_search < last_stage refit < two_phase_fit < icdh hnm_search"
+        "imputation data_warnings < base < arranged < graph_search < refit two_phase_fit < icdh hnm_search"
     ),
     "_effect": "splines result < sample < adjustment average slope < answer",
     "diagnostics": "track_record < result < independence < check",

@@ -2,12 +2,22 @@
 
 from icdh._network_kernels import activation, bend_of, slope_of, weighed_slope_of
 from icdh._utils.arrays import NONE
-from icdh.two_phase import as_printed, dag, family, procedure, scales
+from icdh.two_phase import as_printed, family, procedure, scales
 from icdh.two_phase.as_printed import Unknowns
-from icdh.two_phase.dag import DagDescent, further_starts, minimise_on_dag, without_cycles
 from icdh.two_phase.family import FamilyFitter
 from icdh.two_phase.objective import FamilyObjective, NetworkObjective, Problem
-from icdh.two_phase.procedure import MeanStep, Round, TwoPhaseResult, draw_initial_weights, fit_means, fit_problem
+from icdh.two_phase.procedure import (
+    DagDescent,
+    MeanStep,
+    Round,
+    TwoPhaseResult,
+    draw_initial_weights,
+    fit_means,
+    fit_problem,
+    further_starts,
+    minimise_on_dag,
+    without_cycles,
+)
 from icdh.two_phase.rounds import FAST, FAST_ALONE, FAST_AND_WIDE, Limits, Schedule, schedule_for
 from icdh.two_phase.scales import descend, fit_scales, scale_objective
 from icdh.two_phase.solvers import (

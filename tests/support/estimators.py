@@ -6,5 +6,4 @@ from icdh._estimators.base import CausalGraphEstimator
 from icdh._estimators.data_warnings import dummies, functions, sums_and_ratios, warn_about_density
 from icdh._estimators.graph_search import GraphSearch, best_transform
 from icdh._estimators.imputation import draw_gaps, neighbours_values
-from icdh._estimators.last_stage import refine_edges, scores_of_families
-from icdh._estimators.two_phase_fit import best_of_restarts, strength_of_inputs
+from icdh._estimators.two_phase_fit import best_of_restarts, refine_edges, scores_of_families, strength_of_inputs

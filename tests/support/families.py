@@ -18,9 +18,9 @@ from icdh._node_model._kernels import VARIANCE_FLOOR, add_products_of_features
 from icdh._node_model._linear_kernels import LEAST_VARIANCE
 from icdh._node_model._outputs_kernels import _fill_between, fill_dispersion_information, ordinal_terms
 from icdh._node_model.additive import CHOICE_COST, SMOOTH_COST, SPLINES, AdditiveModels, AdditivePredictor, Splines
-from icdh._node_model.categorical import CategoricalResponse, LabelLaw, counted
 from icdh._node_model.columns import READERS, Column, Columns, Reading
 from icdh._node_model.count import CountLaw, CountResponse
+from icdh._node_model.discrete import CategoricalResponse, LabelLaw, OrdinalResponse, counted
 from icdh._node_model.evidence import SEARCH_TOLERANCE, Start, at_fixed_point, odds_without_parents
 from icdh._node_model.families import Families
 from icdh._node_model.family_models import OPTIMISM, FamilyModels, gain_by_heaps
@@ -45,9 +45,17 @@ from icdh._node_model.network import (
     node_outputs,
     with_twice_the_units,
 )
-from icdh._node_model.noise import cost_of, fit_noise, free_cost, noise_gain, student_gain
-from icdh._node_model.noise_density import NOISE_DENSITIES, Free, Gaussian, Student
-from icdh._node_model.ordinal import OrdinalResponse
+from icdh._node_model.noise import (
+    NOISE_DENSITIES,
+    Free,
+    Gaussian,
+    Student,
+    cost_of,
+    fit_noise,
+    free_cost,
+    noise_gain,
+    student_gain,
+)
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response as NodeResponse
 from icdh._node_model.response import minimise

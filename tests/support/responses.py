@@ -6,17 +6,15 @@ import numpy as np
 
 from icdh._model.causal import ModelColumns
 from icdh._model.structural import StructuralModel
-from icdh._node_model.categorical import CategoricalResponse
 from icdh._node_model.count import CountResponse
+from icdh._node_model.discrete import CategoricalResponse, OrdinalResponse
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.law import CONSTANT, Conditional
 from icdh._node_model.network import NodeNetwork
-from icdh._node_model.noise import fit_noise
-from icdh._node_model.noise_density import NOISE_DENSITIES, Noise, Student
-from icdh._node_model.ordinal import OrdinalResponse
+from icdh._node_model.noise import NOISE_DENSITIES, Noise, Student, fit_noise
 from icdh._node_model.point_masses import PointMassResponse
 from icdh._node_model.response import Response
-from icdh._table.categories import Categories
+from icdh._table.codes import Categories
 from icdh._table.table import Scaling
 
 

@@ -4,8 +4,15 @@ from icdh._utils import clock, jit, parallel
 from icdh._utils.arrays import cells, drawn_from_cells
 from icdh._utils.checks import Choice, Flag, Number, constraints_of
 from icdh._utils.clock import Clock, OutOfTime, compiling
-from icdh._utils.density import fit_counts, gaussian_nll
-from icdh._utils.entropy import GAUSSIAN_ENTROPY, entropy, negentropy, spread_ties, vasicek_entropy
+from icdh._utils.density import (
+    GAUSSIAN_ENTROPY,
+    entropy,
+    fit_counts,
+    gaussian_nll,
+    negentropy,
+    spread_ties,
+    vasicek_entropy,
+)
 from icdh._utils.jit import CompilationWatch, logger, watch
 from icdh._utils.parallel import (
     _bundled_openblas,
