@@ -26,6 +26,7 @@ from icdh._utils.jit import (
 
 LOG_VARIANCE_LIMIT = 30.0
 VARIANCE_FLOOR = 1e-5
+LEAST_VARIANCE = 1e-9  # of a linear model; a network's has a higher floor, as few of its rows may fall to it
 # Short of the limit by more than rounding: whether a variance counts as clipped must not depend on its last bit.
 UNCLIPPED_VARIANCE = (VARIANCE_FLOOR + math.exp(LOG_VARIANCE_LIMIT)) * (1.0 - 1e-12)
 FORWARD_ROWS = 1024  # of a block: its units stay in cache between the layers

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._node_model.count import CountResponse
-from icdh._node_model.discrete import CategoricalResponse, OrdinalResponse
+from icdh._node_model.discrete import CategoricalResponse, CountResponse, OrdinalResponse
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.network import indicators
 from icdh._node_model.point_masses import PointMassResponse

@@ -35,8 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icdh._node_model._descent_kernels import node_fit
-from icdh._node_model._kernels import VARIANCE_FLOOR, fill_outputs, fill_variance
-from icdh._node_model._linear_kernels import LEAST_VARIANCE
+from icdh._node_model._kernels import LEAST_VARIANCE, VARIANCE_FLOOR, fill_outputs, fill_variance
 from icdh._node_model._outputs_kernels import density_terms
 from icdh._node_model.law import NormalLaw
 from icdh._node_model.network import forward

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icdh._node_model._linear_kernels import LEAST_VARIANCE
+from icdh._node_model._kernels import LEAST_VARIANCE
 from icdh._node_model.evidence import Layers, NodeFit, Start, fit_node
 from icdh._node_model.families import Families, Family, without
 from icdh._node_model.gaussian import GaussianResponse, LinearFit, fit_linear, least_squares

@@ -36,11 +36,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.special import gammaln
 
-from icdh._node_model._linear_kernels import LEAST_APART, fill_linear_gains, fill_negentropies
+from icdh._node_model._kernels import LEAST_VARIANCE
 from icdh._node_model.families import Families
 from icdh._node_model.gaussian import LEAST_ROWS
 from icdh._utils.arrays import Floats, Integers, deviation_of, mean_of, sum_of, times
+from icdh._utils.jit import REASSOCIATE, cholesky_in_place, exp, kernel
 
+LEAST_APART = 1e-4  # share of the variance of two variables' difference below which neither tells anything
+OF_ODD, OF_EVEN = 36.0 / (8.0 * math.sqrt(3.0) - 9.0), 24.0 / (16.0 * math.sqrt(3.0) - 27.0)  # a and b
+LEAST_LEFT = 1e-9  # share of a further cause's variance that the others must leave of it
 RIDGE = 1e-12  # added to the variances of causes, which are one: collinear causes share their effect
 PRIOR_OBSERVATIONS = 5.0  # that the prior of a table is worth
 MOST_CELLS = 10_000  # of joint labels that are numbered without looking which of them occur
@@ -237,3 +241,101 @@ class LinearGains:
             with_response = x @ times(weights, values) / n
             self._moments[node] = shared, with_response, variance, float(n), price, int(n) // LEAST_ROWS - 2
         return self._moments[node]
+
+
+@kernel()
+def linear_cost(variance: float, n: float) -> float:
+    """Return the evidence that `fit_linear` gives a model of this residual variance, but for what its causes cost."""
+    variance = max(variance, 0.0)  # rounding may make it negative
+    floored = max(variance, LEAST_VARIANCE)
+    return 0.5 * (n * variance / floored + (n - 1) * math.log(floored))
+
+
+@kernel(fastmath=REASSOCIATE)
+def fill_linear_gains(moments: Moments, inside: Integers, gains: Floats) -> None:
+    """Fill by how much the score falls if each variable enters, or leaves if it is inside.
+
+    Parameters
+    ----------
+    moments : tuple
+        Covariances of all R causes, positive definite, shape (R, R), and with the response, shape (R,); its variance;
+        the number of observations, each as often as it counts; what each cause costs, shape (R,); the most causes.
+    inside : ndarray of int, shape (p,)
+        The causes of the model.
+    gains : ndarray, shape (R,)
+        Is filled; minus infinity for those that enter beyond the most causes.
+    """
+    covariance, with_response, variance, n, price, most = moments
+    p, size = inside.size, gains.size
+    factor, inverse, between, slopes = np.empty((p, p)), np.zeros((p, p)), np.empty((p, size)), np.empty(p)
+    for i in range(p):
+        inverse[i, i] = 1.0
+        slopes[i] = with_response[inside[i]]
+        for j in range(i, p):
+            factor[i, j] = covariance[inside[i], inside[j]]
+    cholesky_in_place(factor, p)
+    for k in range(p):  # with R^T R = the covariance of those inside, R^-T times everything
+        row, source = between[k], covariance[inside[k]]
+        for j in range(size):
+            row[j] = source[j]
+        for i in range(k):
+            f, other = factor[i, k], between[i]
+            for j in range(size):
+                row[j] -= f * other[j]
+            for j in range(i + 1):
+                inverse[k, j] -= f * inverse[i, j]
+            slopes[k] -= f * slopes[i]
+        scale = 1.0 / factor[k, k]
+        for j in range(size):
+            row[j] *= scale
+        for j in range(k + 1):
+            inverse[k, j] *= scale
+        slopes[k] *= scale
+        variance -= slopes[k] ** 2
+    left, explained = np.empty(size), np.empty(size)
+    for j in range(size):
+        left[j], explained[j] = covariance[j, j], with_response[j]
+    for k in range(p):
+        row, slope = between[k], slopes[k]
+        for j in range(size):
+            left[j] -= row[j] ** 2
+            explained[j] -= row[j] * slope
+    cost, enough = linear_cost(variance, n), p < most
+    for j in range(size):
+        resolved = left[j] > LEAST_LEFT * covariance[j, j]
+        after = variance - explained[j] ** 2 / left[j] if resolved else variance
+        gains[j] = cost - linear_cost(after, n) - price[j] if enough else -math.inf
+    for i in range(p):
+        slope = square = 0.0
+        for k in range(i, p):
+            slope += inverse[k, i] * slopes[k]
+            square += inverse[k, i] ** 2
+        gains[inside[i]] = cost - linear_cost(variance + slope**2 / square, n) + price[inside[i]]
+
+
+@kernel(fastmath=REASSOCIATE)
+def fill_negentropies(x: Floats, shares: Floats, correlations: Floats, negentropies: Floats) -> None:
+    """Fill the negentropy of what each variable leaves of each other one, and of each itself on the diagonal.
+
+    Parameters
+    ----------
+    x : ndarray, shape (N, n)
+        The variables, standardised.
+    shares : ndarray, shape (n,)
+        How much every observation counts; the sum is one.
+    correlations : ndarray, shape (N, N)
+        Those of the variables.
+    negentropies : ndarray, shape (N, N)
+        Is filled; ``[i, j]`` is that of the residual of j given i.
+    """
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            slope = 0.0 if i == j else correlations[i, j]
+            scale = 1.0 / math.sqrt(max(1.0 - slope * slope, LEAST_APART))
+            cause, effect, odd, even = x[i], x[j], 0.0, 0.0
+            for m in range(shares.size):
+                u = scale * (effect[m] - slope * cause[m])
+                bell = shares[m] * exp(-0.5 * u * u)
+                odd += u * bell
+                even += bell
+            negentropies[i, j] = OF_ODD * odd**2 + OF_EVEN * (even - math.sqrt(0.5)) ** 2

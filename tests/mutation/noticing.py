@@ -52,8 +52,9 @@ TESTS = {
         "test_descent test_evidence test_columns test_failed_factors test_gain_estimates test_entropy test_weights"
     ),
     "_node_model/_descent_kernels.py": "test_descent test_evidence test_failed_factors",
-    "_node_model/discrete.py": "test_responses test_categorical test_ordinal test_weights test_gain_estimates",
-    "_node_model/count.py": "test_responses test_count test_weights",
+    "_node_model/discrete.py": (
+        "test_responses test_categorical test_ordinal test_count test_weights test_gain_estimates"
+    ),
     "_node_model/family_models.py": (
         "test_heteroscedastic::test_each_model_of_a_family_is_kept_as_what_it_is test_evidence test_noise_densities "
         "test_groups::test_rows_that_stand_alone_have_the_scores_of_no_groups test_linear test_weights "
@@ -72,7 +73,6 @@ TESTS = {
     "_node_model/additive.py": "test_additive",
     "_node_model/heteroscedastic.py": "test_heteroscedastic",
     "_node_model/screening.py": "test_linear test_order_search",
-    "_node_model/_linear_kernels.py": "test_linear test_order_search test_additive",
     "search/order_search.py": "test_order_search",
     "_node_model/families.py": (
         "test_groups::test_design_effects_are_those_of_slow_sums "

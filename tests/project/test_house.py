@@ -44,8 +44,8 @@ ROOMS = {
     "_utils": "arrays < atomic clock density labels parallel result < checks jit",
     "_table": "codes transforms < frames kinds < table < arguments experiments < rows",
     "_node_model": (
-        "_kernels < noise < law < _outputs_kernels _linear_kernels < "
-        "_descent_kernels network < response < gaussian discrete < count point_masses < "
+        "_kernels < noise < law < _outputs_kernels < "
+        "_descent_kernels network < response < gaussian discrete < point_masses < "
         "evidence columns < families < additive heteroscedastic screening gain_estimates < family_models < score"
     ),
     "search": "moves < climb orders < order_search < escapes < directions",

@@ -14,13 +14,11 @@ from icdh._node_model import (
     screening,
 )
 from icdh._node_model._descent_kernels import node_fit, node_gradient, quasi_newton_steps, scoring_steps
-from icdh._node_model._kernels import VARIANCE_FLOOR, add_products_of_features
-from icdh._node_model._linear_kernels import LEAST_VARIANCE
+from icdh._node_model._kernels import LEAST_VARIANCE, VARIANCE_FLOOR, add_products_of_features
 from icdh._node_model._outputs_kernels import _fill_between, fill_dispersion_information, ordinal_terms
 from icdh._node_model.additive import CHOICE_COST, SMOOTH_COST, SPLINES, AdditiveModels, AdditivePredictor, Splines
 from icdh._node_model.columns import READERS, Column, Columns, Reading
-from icdh._node_model.count import CountLaw, CountResponse
-from icdh._node_model.discrete import CategoricalResponse, LabelLaw, OrdinalResponse, counted
+from icdh._node_model.discrete import CategoricalResponse, CountLaw, CountResponse, LabelLaw, OrdinalResponse, counted
 from icdh._node_model.evidence import SEARCH_TOLERANCE, Start, at_fixed_point, odds_without_parents
 from icdh._node_model.families import Families
 from icdh._node_model.family_models import OPTIMISM, FamilyModels, gain_by_heaps

@@ -6,8 +6,7 @@ import numpy as np
 
 from icdh._model.causal import ModelColumns
 from icdh._model.structural import StructuralModel
-from icdh._node_model.count import CountResponse
-from icdh._node_model.discrete import CategoricalResponse, OrdinalResponse
+from icdh._node_model.discrete import CategoricalResponse, CountResponse, OrdinalResponse
 from icdh._node_model.gaussian import GaussianResponse
 from icdh._node_model.law import CONSTANT, Conditional
 from icdh._node_model.network import NodeNetwork
