@@ -22,7 +22,7 @@ from search_speed import table
 from icdh import HNMSearch
 from icdh._utils.parallel import single_blas_thread
 from icdh.graphs import reachability
-from icdh.search.moves import parents_matrix, toggled
+from icdh.search.climb import parents_matrix, toggled
 
 BOUNDS = (-np.inf, 0.0, 5.0, 10.0, 20.0, 40.0, np.inf)  # nats
 

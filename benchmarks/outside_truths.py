@@ -51,7 +51,7 @@ from harness import Results, cpu_limit
 from wide_tables import cpdag
 
 from icdh import HNMSearch, graphs, metrics, simulate
-from icdh.search.moves import DOUBTFUL
+from icdh.search.climb import DOUBTFUL
 from icdh.uncertainty import direction_loss
 from paper_reproduction.jobs import seed_of
 from paper_reproduction.judging import THRESHOLD

@@ -3,7 +3,7 @@
     python benchmarks/track_record.py results.json FOLDER [--tables fourth] [--methods search icdh]
 
 Tables and levels are those of `real_tables.py`, the columns in an order of chance. An arrow counts if it joins two
-levels, and its kind is that of `icdh.diagnostics.track_record`: whether its effect has heavier tails than its cause,
+levels, and its kind is that of `icdh.diagnostics.result`: whether its effect has heavier tails than its cause,
 and is better explained by all other columns. Prints for every kind the share that points forward, with an interval of
 95 % by resampling whole tables, and the share that the package tells its users. Every fit is kept in the JSON file and
 not repeated.
@@ -18,7 +18,7 @@ from harness import Results
 from real_tables import LEVELS, read_by_chance
 
 import icdh
-from icdh.diagnostics.track_record import SHARES, Marginals
+from icdh.diagnostics.result import SHARES, Marginals
 
 METHODS = {"search": icdh.HNMSearch, "icdh": lambda: icdh.ICDH(scaling="standardize")}
 GROUPS = {"both": ("both",), "one": ("tails", "explained"), "neither": ("neither",), "all": tuple(SHARES)}

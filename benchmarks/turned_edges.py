@@ -30,8 +30,8 @@ from icdh import HNMSearch, simulate
 from icdh.diagnostics.result import WEAK
 from icdh.exceptions import DataWarning
 from icdh.graphs import causal_order
+from icdh.search.climb import DOUBTFUL
 from icdh.search.directions import reversible_edges
-from icdh.search.moves import DOUBTFUL
 from icdh.uncertainty import direction_loss
 
 N, ROWS = 8, 1000

@@ -40,9 +40,9 @@ if TYPE_CHECKING:  # the same names for type checkers, which do not follow `__ge
     from icdh.knowledge import Knowledge as Knowledge
     from icdh.pairs import causal_direction as causal_direction
     from icdh.progress import Progress as Progress
+    from icdh.uncertainty.ensemble import bootstrap as bootstrap
+    from icdh.uncertainty.ensemble import refits as refits
     from icdh.uncertainty.posterior import posterior as posterior
-    from icdh.uncertainty.resampling import bootstrap as bootstrap
-    from icdh.uncertainty.resampling import refits as refits
 
 _PUBLIC = {
     "AverageEffect": "icdh._model.effects",
@@ -58,13 +58,13 @@ _PUBLIC = {
     "Shift": "icdh._table.experiments",
     "StructuralModel": "icdh._model.structural",
     "TotalEffect": "icdh._model.effects",
-    "bootstrap": "icdh.uncertainty.resampling",
+    "bootstrap": "icdh.uncertainty.ensemble",
     "causal_direction": "icdh.pairs",
     "check": "icdh.diagnostics.check",
     "effect": "icdh._effect.answer",
     "load": "icdh._model.structural",
     "posterior": "icdh.uncertainty.posterior",
-    "refits": "icdh.uncertainty.resampling",
+    "refits": "icdh.uncertainty.ensemble",
 }
 _MODULES = (
     *("acyclicity", "datasets", "diagnostics", "files", "graphs", "knowledge", "likelihood", "metrics", "network"),

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from icdh._table.arguments import square_of
+from icdh._table.frames import square_of
 from icdh._utils.arrays import Floats, TableLike
 
 __all__ = ["acyclicity"]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from icdh._table.arguments import rows_like, scale_like
+from icdh._table.frames import rows_like, scale_like
 from icdh._utils.arrays import Floats, Mask, TableLike
 from icdh._utils.density import LOG_SQRT_2PI, gaussian_nll
 from icdh.network import LARGEST_LOG_FLOOR, Weights, checked_features, node_inputs, outputs

@@ -36,7 +36,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from icdh._table.arguments import array_of, observations_of
+from icdh._table.frames import array_of, observations_of
 from icdh._utils.arrays import Floats, Integers, Mask, TableLike
 from icdh._utils.checks import Flag, Number
 from icdh.exceptions import ArgumentTypeError, ArgumentValueError

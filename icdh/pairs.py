@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from icdh._model.export import Result
 from icdh._node_model.evidence import Start
 from icdh._node_model.families import Families
 from icdh._node_model.family_models import FamilyModels
@@ -31,7 +32,6 @@ from icdh._table.transforms import normal_scores
 from icdh._utils.arrays import Floats, Integers, RandomState, cells, drawn_from_cells
 from icdh._utils.checks import Number, random_generator
 from icdh._utils.density import vasicek_entropy
-from icdh._utils.result import Result
 from icdh.diagnostics.independence import Distances, distance_correlation, p_value
 from icdh.exceptions import warn
 from icdh.files import LabelledTable

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
 from icdh._model.effects import shown
+from icdh._model.export import Result, shell
 from icdh._utils.arrays import Floats, Foreign
 from icdh._utils.labels import aligned, listed, printable
-from icdh._utils.result import Result, shell
 
 LEAST_P = 1e-16  # a smaller probability is no number to act on
 

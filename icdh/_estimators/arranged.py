@@ -16,7 +16,7 @@ from icdh._table.table import Scaling, Table, rows_by_content
 from icdh._utils.arrays import Floats, Integers, Mask, of_rows
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights
-from icdh.search.moves import Move
+from icdh.search.climb import Move
 
 if TYPE_CHECKING:
     from icdh._node_model.columns import Columns

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from icdh._estimators.data_warnings import warn_about_density
 from icdh._estimators.imputation import MISSING, fit_to_imputed, without_gaps
 from icdh._model.causal import About
+from icdh._model.export import preformatted
 from icdh._model.structural import StructuralModel
 from icdh._node_model.noise import NOISE_DISTRIBUTIONS
 from icdh._table.codes import Declared, says_none
@@ -36,12 +37,11 @@ from icdh._utils.checks import (
 )
 from icdh._utils.clock import Clock
 from icdh._utils.parallel import single_blas_thread
-from icdh._utils.result import preformatted
 from icdh._version import __version__
 from icdh.exceptions import NotFittedError, warn
 from icdh.knowledge import EdgeRules, Knowledge
 from icdh.network import ACTIVATIONS, NOISE
-from icdh.search.moves import Move
+from icdh.search.climb import Move
 from icdh.two_phase.rounds import SCHEDULES
 
 

@@ -26,10 +26,9 @@ from icdh._utils.checks import n_workers
 from icdh._utils.clock import Clock, OutOfTime
 from icdh.exceptions import option
 from icdh.knowledge import EdgeRules
-from icdh.search.climb import Climber
+from icdh.search.climb import Climber, Family, Graph, Move, differing_families, parents_matrix, price_of_width
 from icdh.search.directions import turn_while_it_gains
 from icdh.search.escapes import Search, SearchResult, greedy_search
-from icdh.search.moves import Family, Graph, Move, differing_families, parents_matrix, price_of_width
 from icdh.search.order_search import Gains, graph_of_order, search_orders
 from icdh.search.orders import MOST_VARIABLES, best_graph, weigh_families
 

@@ -23,7 +23,7 @@ from icdh._utils.clock import Clock
 from icdh._utils.parallel import deferred_interrupts
 from icdh.exceptions import ConvergenceWarning, option, warn
 from icdh.knowledge import EdgeRules
-from icdh.search.moves import Move
+from icdh.search.climb import Move
 
 if TYPE_CHECKING:
     from icdh._estimators.graph_search import LearnedGraph
@@ -51,7 +51,7 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         Precision of the weights' prior, before it is adapted to each family.
     edge_penalty : float or "auto", default "auto"
         Nats that an edge must gain beyond its evidence: the prior over graphs. "auto" is 2 nats for up to ten columns
-        and 2 + log(N / 10) for N (`icdh.search.moves`). Among many columns one that is no cause looks like one by
+        and 2 + log(N / 10) for N (`icdh.search.climb`). Among many columns one that is no cause looks like one by
         chance. Columns that do not vary do not count, contexts of unknown targets do.
     binary_effect_penalty : float, default 5.0
         Further nats that an edge from a number to a binary column must gain. A column of two values or categories is

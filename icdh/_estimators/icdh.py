@@ -22,7 +22,7 @@ from icdh._utils.labels import counted
 from icdh.exceptions import ArgumentValueError, ConvergenceWarning, option, warn
 from icdh.graphs import AcyclicPart
 from icdh.network import ACTIVATIONS, Weights
-from icdh.search.moves import Move
+from icdh.search.climb import Move
 from icdh.two_phase.rounds import OUT_OF_TIME, Round, TwoPhaseResult
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import Floats, mean_of, times
 from icdh._utils.clock import Clock, OutOfTime
 from icdh._utils.parallel import single_blas_thread
-from icdh.search.moves import Family, Graph
+from icdh.search.climb import Family, Graph
 
 
 def strengths(found: LearnedGraph) -> np.ndarray:

@@ -33,9 +33,8 @@ from icdh._utils.parallel import in_parallel, single_blas_thread
 from icdh.exceptions import ConvergenceWarning, WorkerLostError, warn
 from icdh.knowledge import EdgeRules
 from icdh.network import NetworkConditional, Weights, root_mean_square
-from icdh.search.climb import Climber
+from icdh.search.climb import Climber, Graph, Move, parents_matrix
 from icdh.search.escapes import Search, SearchResult
-from icdh.search.moves import Graph, Move, parents_matrix
 from icdh.two_phase.family import FamilyFitter
 from icdh.two_phase.objective import Problem
 from icdh.two_phase.procedure import draw_initial_weights, fit_problem

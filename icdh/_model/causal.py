@@ -20,9 +20,9 @@ import numpy as np
 from icdh import graphs
 from icdh._node_model.law import SAME, Conditional
 from icdh._table.codes import Categories
-from icdh._table.frames import frame_of
+from icdh._table.frames import LARGEST_SCALED_VALUE, frame_of
 from icdh._table.kinds import Grid, nearest
-from icdh._table.table import LARGEST_SCALED_VALUE, Scaling, Table
+from icdh._table.table import Scaling, Table
 from icdh._utils.arrays import Floats, Foreign, Mask, Observations, TableLike, mean_of
 from icdh._utils.checks import as_float
 from icdh._utils.labels import listed, plural

@@ -22,12 +22,12 @@ import numpy as np
 
 from icdh import graphs
 from icdh._model.causal import CausalModel
+from icdh._model.export import shell
 from icdh._table.codes import Categories, Label
 from icdh._table.experiments import Action, AsNumbers, actions_of, carry_out
 from icdh._utils.arrays import ByColumn, Floats, RandomState
 from icdh._utils.checks import LEVEL, Number, random_generator
 from icdh._utils.labels import printable, short, variable_index
-from icdh._utils.result import shell
 from icdh.exceptions import option, warn
 
 if TYPE_CHECKING:

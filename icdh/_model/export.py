@@ -1,6 +1,15 @@
-"""Fitted models for readers, in a few lines; for DoWhy, graph and mechanisms; for pgmpy and causal-learn, the graph."""
+"""Results for readers: what all are alike in; fitted models in a few lines, and for DoWhy, pgmpy and causal-learn.
 
+Every result prints as a summary, becomes a dict or a frame, and draws itself by the shell. DoWhy gets graph and
+mechanisms of a model; pgmpy and causal-learn get the graph.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from html import escape
+from importlib import import_module
+from types import ModuleType
+from typing import Literal
 
 import numpy as np
 
@@ -11,6 +20,52 @@ from icdh._utils.labels import edge_lines, first, printable, texts
 from icdh.exceptions import import_extra
 
 MOST_EDGES = 30
+
+
+def preformatted(text: str) -> str:
+    """Return lines of text as HTML, for notebooks."""
+    return f"<pre>{escape(text)}</pre>"
+
+
+class Result(ABC):
+    """Base of results."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Return the result in plain words."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, object]:
+        """Return all of it as what JSON can hold: dicts, lists, text, numbers, None."""
+
+    @abstractmethod
+    def records(self) -> list[dict[str, object]]:
+        """Return its rows: a dict of each edge, or of what else it is about."""
+
+    def to_frame(self) -> Foreign:
+        """Return its rows as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        return import_extra("pandas", "dataframe").DataFrame(self.records())
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook."""
+        return preformatted(self.summary())
+
+
+def shell(room: Literal["plotting", "report"]) -> ModuleType:
+    """Return a room of the shell, `icdh.plotting` or `icdh.report`: the one door to what draws results and their page.
+
+    It is loaded when it is asked for. Nothing else in the core may reach into the shell.
+    """
+    return import_module(f"icdh.{room}")
 
 
 def to_dowhy(model: CausalModel) -> Foreign:

@@ -18,7 +18,6 @@ from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
 from icdh._utils.density import mean_of_counted
 from icdh._utils.labels import variable_index
-from icdh._utils.result import preformatted, shell
 
 if TYPE_CHECKING:
     import networkx
@@ -358,7 +357,7 @@ class StructuralModel(CausalModel):
         return self.summary()
 
     def _repr_html_(self) -> str:
-        return preformatted(self.summary())
+        return export.preformatted(self.summary())
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw the graph, and return the matplotlib figure; needs the extra ``[plot]``.
@@ -373,7 +372,7 @@ class StructuralModel(CausalModel):
         MissingExtraError
             If matplotlib is not installed.
         """
-        figure: Figure = shell("plotting").plot_model(self, ax)
+        figure: Figure = export.shell("plotting").plot_model(self, ax)
         return figure
 
     def report(
@@ -417,7 +416,7 @@ class StructuralModel(CausalModel):
         OSError
             If the file cannot be written; an older one then stays as it was.
         """
-        page = shell("report")
+        page = export.shell("report")
         facts = page.findings(self, X, ensemble=ensemble, check=check, notes=notes, command=command, title=title)
         page.write_page(path, facts)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from icdh._rows import RelatedRows
 from icdh._table.codes import MOST_LABELS, Categories, Declared, codes_message
-from icdh._table.frames import columns_as_numbers, library_of
+from icdh._table.frames import LARGEST_SCALED_VALUE, columns_as_numbers, library_of
 from icdh._table.kinds import DECLARABLE, FEW_VALUES, KINDS, PointMass, guessed, heap, numbers_among, point_mass
 from icdh._table.transforms import Rescaled
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, TableLike, of_rows, sum_of, times
@@ -24,7 +24,6 @@ from icdh._utils.labels import counted, plural, variable_index
 from icdh.exceptions import option, warn
 
 SCALINGS = ("none", "center", "standardize")
-LARGEST_SCALED_VALUE = 1e60  # the square of a residual in units of the smallest scale stays finite
 LARGEST_VALUE = {"none": LARGEST_SCALED_VALUE, "center": LARGEST_SCALED_VALUE, "standardize": 1e300}
 SMALLEST_VALUE = {"none": 1e-60, "center": 1e-60, "standardize": 1e-290}  # of a column's maximum
 MOST_NAMED = 5  # columns in a message

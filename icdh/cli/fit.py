@@ -216,8 +216,8 @@ def _ensemble_of(
     n_resamples = command.bootstrap or 0
     if model.interrupted_ or not (n_resamples or command.posterior):
         return None, None
+    from icdh.uncertainty.ensemble import bootstrap
     from icdh.uncertainty.posterior import posterior
-    from icdh.uncertainty.resampling import bootstrap
 
     try:
         if clock.is_over:

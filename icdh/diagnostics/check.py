@@ -21,8 +21,7 @@ from icdh._utils.arrays import Floats, TableLike
 from icdh._utils.checks import check_same_rows, random_generator
 from icdh._utils.labels import listed, plural, printable
 from icdh.diagnostics.independence import NodeTest, Residual, node_tests, residuals_of
-from icdh.diagnostics.result import LEAST_SEEN, ModelCheck, NodeCheck, edge_records
-from icdh.diagnostics.track_record import Marginals, track_record
+from icdh.diagnostics.result import LEAST_SEEN, Marginals, ModelCheck, NodeCheck, edge_records, track_record
 from icdh.exceptions import ArgumentValueError, NotFittedError, option, warn
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.losses import with_losses

@@ -22,8 +22,7 @@ from icdh._utils.arrays import Cells, Mask
 from icdh._utils.atomic import write_text
 from icdh._utils.labels import default_names, did_you_mean, listed
 from icdh.exceptions import MissingExtraError, import_extra, option, warn
-from icdh.files.columns import Column, RefusedColumn
-from icdh.files.sheet import Options, Refusals, Sheet, logger, sheet_of
+from icdh.files.sheet import Column, Options, Refusals, RefusedColumn, Sheet, logger, sheet_of
 from icdh.files.text import Quoted, Source, delimited, label_of
 
 # Functions of pandas, read_..., by the ending of a file; labels of values stay labels, and the format's codes are gaps.

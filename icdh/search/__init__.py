@@ -1,9 +1,9 @@
 """Search over graphs by any score that is a sum over families.
 
-Greedy: moves <- climb <- escapes. Exact, among the families of a few candidates: orders <- candidates. What an edge
-costs in a graph of many variables: prior.
+Greedy: climb <- escapes <- directions. One variable after another along an order: order_search. Exact, among the
+families of a few candidates: orders.
 """
 
-from icdh.search.moves import Move
+from icdh.search.climb import Move
 
 __all__ = ["Move"]

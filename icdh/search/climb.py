@@ -5,25 +5,124 @@ first, until one gains more than the estimates of all that are left. Moves witho
 
 Every climb ends: scores are finite, and the total of a graph, rounded once, falls strictly with every move, so no
 graph occurs twice.
+
+A move changes one edge of a directed acyclic graph, and so families. A family is a node with its parents, written
+(node, parents), parents a sorted tuple.
+
+Under the prior over graphs the price of an edge grows with the number of variables. Among N variables a node has about
+N candidate parents. The best of the false ones gains about log N nats by chance. A price of edges that suits few
+variables is therefore too low for many. The prior probability of an edge must fall like 1 / N to keep the expected
+number of parents constant. The extended BIC penalises the number of parent sets of the same size; for few parents among
+many variables this is also about log N for each parent.
+
+References
+----------
+Chen and Chen, "Extended Bayesian information criteria for model selection with large model spaces", Biometrika 95
+(2008).
 """
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from icdh._utils.arrays import Floats, Integers, Mask
 from icdh.knowledge import EdgeRules
-from icdh.search.moves import Family, Graph, Move, changed_families, differing_families, toggled, with_ancestors
 
+Family = tuple[int, tuple[int, ...]]
+Graph = tuple[tuple[int, ...], ...]
+DOUBTFUL = 6.0  # nats: a direction that loses less is in doubt
+FEW_VARIABLES = 10  # prices of edges were chosen on tables of so many
 KINDS = ("insert", "delete", "reverse")
 MIN_GAIN = 1e-4  # nats
-Report: TypeAlias = Callable[[Move, Graph], None]
 Pair: TypeAlias = tuple[int, tuple[int, int], float]  # a node, two further parents, and the nats that they promise
 RESOLUTION = 1e-7  # share of the evidence: two scores that differ by less are equal but for rounding
 FIRST_BATCH, LARGEST_BATCH = 2, 32  # moves scored at once: twice as many each time while none of them is the best
 CONTENDER_MARGIN = 100.0  # nats that polish may gain for a family that lacks a parent
+
+
+class Move(NamedTuple):
+    """One step of the search, and by how much the score fell.
+
+    The kind is "insert", "delete" or "reverse" of the edge cause -> effect, or "detach" of the effect from all causes
+    that are not required (``cause`` then repeats it). Moves of a detour that may be rejected have ``kept`` False.
+    """
+
+    kind: str
+    cause: int
+    effect: int
+    gain: float
+    kept: bool = True
+
+
+Report: TypeAlias = Callable[[Move, Graph], None]
+
+
+def parents_matrix(graph: Graph) -> np.ndarray:
+    """Return the adjacency matrix of a graph, bool, shape (N, N)."""
+    matrix = np.zeros((len(graph), len(graph)), dtype=bool)
+    for node, parents in enumerate(graph):
+        matrix[list(parents), node] = True
+    return matrix
+
+
+def with_ancestors(graph: Graph, known: tuple[Graph, list[int]] | None = None) -> list[int]:
+    """Return, for every node, itself and its ancestors as the bits of a number: far faster than a matrix of N^2.
+
+    Parameters
+    ----------
+    graph : tuple
+        The parents of every node.
+    known : tuple, optional
+        Another graph of these nodes, and what this function returns for it. Only what differs is computed anew.
+    """
+    lines, left = [0] * len(graph), list(range(len(graph)))
+    if known is not None:
+        differing = sum(1 << node for node, _ in differing_families(graph, known[0]))
+        left = [node for node, line in enumerate(known[1]) if line & differing]
+        lines = known[1].copy()
+        for node in left:
+            lines[node] = 0
+    for node in left:
+        waiting = [] if lines[node] else [node]
+        while waiting:
+            last = waiting[-1]
+            unknown = [parent for parent in graph[last] if not lines[parent]]
+            waiting += unknown
+            if not unknown:
+                line = 1 << waiting.pop()
+                for parent in graph[last]:
+                    line |= lines[parent]
+                lines[last] = line
+    return lines
+
+
+def changed_families(graph: Graph, kind: str, cause: int, effect: int) -> list[Family]:
+    """Return the families that a move changes, as they are after it."""
+    changed = [(effect, toggled(graph[effect], cause))]
+    return changed if kind != "reverse" else [*changed, (cause, toggled(graph[cause], effect))]
+
+
+def differing_families(graph: Graph, other: Graph) -> list[Family]:
+    """Return the families of a graph that another one of these nodes does not have."""
+    return [(node, parents) for node, parents in enumerate(graph) if parents != other[node]]
+
+
+def toggled(parents: tuple[int, ...], variable: int) -> tuple[int, ...]:
+    """Return parents with a variable more, or without it if it was one of them."""
+    return tuple(sorted({*parents} ^ {variable}))
+
+
+def price_of_width(n_variables: int) -> float:
+    """Return the extra price of an edge beyond that among ten variables, in nats: log(N / 10), at least 0.
+
+    Parameters
+    ----------
+    n_variables : int
+        N.
+    """
+    return math.log(max(n_variables, FEW_VARIABLES) / FEW_VARIABLES)
 
 
 class FamilyScores(Protocol):

@@ -16,9 +16,18 @@ from functools import cache
 import numpy as np
 
 from icdh.graphs import break_cycles, causes_first
-from icdh.search.climb import MIN_GAIN, Climber
+from icdh.search.climb import (
+    DOUBTFUL,
+    MIN_GAIN,
+    Climber,
+    Graph,
+    Move,
+    changed_families,
+    differing_families,
+    toggled,
+    with_ancestors,
+)
 from icdh.search.escapes import Search, SearchResult, recover
-from icdh.search.moves import DOUBTFUL, Graph, Move, changed_families, differing_families, toggled, with_ancestors
 from icdh.search.order_search import Gains, search_orders
 from icdh.search.orders import WITHOUT_REQUIRED, WeighedFamilies, best_graph
 

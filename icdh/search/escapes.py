@@ -15,8 +15,18 @@ from typing import NamedTuple, TypeAlias
 
 from icdh._utils.clock import OutOfTime
 from icdh.knowledge import EdgeRules
-from icdh.search.climb import MIN_GAIN, Climber, Report, ignored
-from icdh.search.moves import Graph, Move, changed_families, differing_families, toggled, with_ancestors
+from icdh.search.climb import (
+    MIN_GAIN,
+    Climber,
+    Graph,
+    Move,
+    Report,
+    changed_families,
+    differing_families,
+    ignored,
+    toggled,
+    with_ancestors,
+)
 
 FAR = 100.0  # nats: a detour that ends so far off is given up: more than growth gains
 DETOUR_MARGIN = 10.0  # nats: an upper estimate of what polish gains for a detour's families

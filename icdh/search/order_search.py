@@ -27,8 +27,7 @@ import numpy as np
 from icdh._utils.arrays import Floats, Mask
 from icdh.graphs import causes_first
 from icdh.knowledge import EdgeRules
-from icdh.search.climb import MIN_GAIN
-from icdh.search.moves import Graph, toggled
+from icdh.search.climb import MIN_GAIN, Graph, toggled
 
 DIGITS = 6  # of gains: of those that are equal but for rounding the first one counts
 Parents = tuple[int, ...]

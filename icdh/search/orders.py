@@ -28,7 +28,7 @@ import numpy as np
 from icdh._utils.arrays import Floats, Integers
 from icdh._utils.jit import kernel
 from icdh.knowledge import EdgeRules
-from icdh.search.moves import Family, Graph, toggled
+from icdh.search.climb import Family, Graph, toggled
 
 MOST_VARIABLES = 22  # of sums over all orders: memory and time double with every further one
 WITHOUT_REQUIRED = 1e9  # nats that a family without its required parents costs: sums stay finite

@@ -2,8 +2,7 @@
 
 Its three algorithms as printed, and the objective of Phase II, are functions; `icdh.ICDH` is the estimator.
 
-objective (one child, whose sum is the network) <- solvers, scales (Algorithm 2);
-these <- procedure (Algorithms 1 and 3), family.
+objective (one child, whose sum is the network) <- solvers <- family (Algorithm 2) <- procedure (Algorithms 1 and 3).
 """
 
 from icdh.two_phase.as_printed import algorithm_1, algorithm_2, algorithm_3, phase_two_objective

@@ -25,7 +25,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from icdh._table.arguments import observations_of, scale_like
+from icdh._table.frames import observations_of, scale_like
 from icdh._utils.arrays import Floats, Mask, TableLike
 from icdh._utils.checks import Number
 from icdh._utils.clock import OutOfTime
@@ -131,7 +131,7 @@ def algorithm_2(problem: Problem, weights: Weights) -> Weights:
     >>> nll(X, algorithm_2(Problem.of(X), weights)) < nll(X, weights)
     True
     """
-    from icdh.two_phase.scales import rising_weights
+    from icdh.two_phase.family import rising_weights
     from icdh.two_phase.solvers import run_lbfgs
 
     _check(problem, weights)

@@ -21,8 +21,7 @@ from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from icdh._table.arguments import observations_of
-from icdh._table.frames import column_labels
+from icdh._table.frames import column_labels, observations_of
 from icdh._utils.arrays import Floats, Integers, Mask, TableLike, of_rows, roots_of, sum_of, times
 from icdh._utils.checks import Choice, Flag, Number
 from icdh._utils.clock import Clock

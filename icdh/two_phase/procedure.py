@@ -26,6 +26,7 @@ from icdh.graphs import break_cycles
 from icdh.knowledge import EdgeRules
 from icdh.network import Weights, node_inputs, outputs, root_mean_square, weights_in_units
 from icdh.two_phase.as_printed import C, S, algorithm_1
+from icdh.two_phase.family import fit_scales
 from icdh.two_phase.objective import FamilyObjective, Minimum, NetworkObjective, Problem
 from icdh.two_phase.rounds import (
     FAST_ALONE,
@@ -38,7 +39,6 @@ from icdh.two_phase.rounds import (
     TwoPhaseResult,
     schedule_for,
 )
-from icdh.two_phase.scales import fit_scales
 from icdh.two_phase.solvers import minimise_by_lbfgs, minimise_by_newton
 
 FINAL_TOLERANCE = 1e-9  # relative decrease at which the minimisation of a child ends

@@ -15,7 +15,7 @@ from icdh._utils.arrays import Floats
 from icdh._utils.checks import Number, constraints_of, parameter
 from icdh._utils.clock import Clock
 from icdh.network import Weights
-from icdh.search.moves import Move
+from icdh.search.climb import Move
 
 SCHEDULES = ("fast", "paper")
 OUT_OF_TIME = "OUT OF TIME"  # the message of a round that was cut short

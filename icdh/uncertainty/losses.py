@@ -47,9 +47,8 @@ from icdh._utils.clock import Clock, OutOfTime
 from icdh._utils.parallel import single_blas_thread
 from icdh.exceptions import ArgumentTypeError
 from icdh.knowledge import EdgeRules
-from icdh.search.climb import MIN_GAIN, Climber
+from icdh.search.climb import MIN_GAIN, Climber, Family, Graph, toggled, with_ancestors
 from icdh.search.directions import Loss, direction_losses, exact_direction_losses
-from icdh.search.moves import Family, Graph, toggled, with_ancestors
 from icdh.search.orders import weigh_families
 
 Number = TypeVar("Number", np.float64, np.int64)

@@ -29,7 +29,7 @@ from icdh._utils.checks import Number
 from icdh._utils.clock import Clock, OutOfTime
 from icdh.exceptions import option
 from icdh.graphs import causes_first
-from icdh.search.moves import Graph, parents_matrix
+from icdh.search.climb import Graph, parents_matrix
 from icdh.search.orders import (
     MOST_VARIABLES,
     WeighedFamilies,

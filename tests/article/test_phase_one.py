@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from helpers import hetero_chain, of_both_activations, problem_of, random_weights
 from scipy.optimize import minimize
-from support.article import NONE, descend, scale_objective, scales
+from support.article import NONE, descend, family, scale_objective
 
 from icdh.likelihood import nll
 from icdh.network import SIGMOID, TANH, Weights, initial_weights
@@ -13,7 +13,7 @@ from icdh.network import SIGMOID, TANH, Weights, initial_weights
 
 def fit_scales(X, weights, noise):
     of_weights = {"bias": weights.hidden_bias is not None, "activation": weights.activation}
-    return scales.fit_scales(problem_of(X.T, noise=noise, **of_weights), weights)
+    return family.fit_scales(problem_of(X.T, noise=noise, **of_weights), weights)
 
 
 @of_both_activations
@@ -140,9 +140,9 @@ def test_a_descent_stays_between_its_bounds():
         assert theta[-1] == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize(("floor", "sign"), [(-2.0, 1.0), (scales.HIGHEST_FLOOR, -1.0)])
+@pytest.mark.parametrize(("floor", "sign"), [(-2.0, 1.0), (family.HIGHEST_FLOOR, -1.0)])
 def test_at_a_bound_the_other_weights_take_the_step_of_theirs_alone(floor, sign):
     root, gradient = np.random.default_rng(10).normal(size=(3, 3)), np.array([1.0, -2.0, 3.0 * sign])
     fisher = root @ root.T + np.eye(3)
-    step = scales._damped_step(gradient, fisher, 0.0, floor, -2.0)
+    step = family._damped_step(gradient, fisher, 0.0, floor, -2.0)
     np.testing.assert_allclose(step, [*-np.linalg.solve(fisher[:2, :2], gradient[:2]), 0.0], atol=1e-12)

@@ -21,8 +21,7 @@ from icdh import DataWarning, HNMSearch, Knowledge, NotFittedError
 from icdh.diagnostics import ModelCheck, NodeCheck, result
 from icdh.diagnostics.check import MEANING, MOVED, NO_NOISE
 from icdh.diagnostics.independence import Distances, distance_correlation, holm, node_tests, p_value, residuals_of
-from icdh.diagnostics.result import EdgeCheck
-from icdh.diagnostics.track_record import Marginals, track_record
+from icdh.diagnostics.result import EdgeCheck, Marginals, track_record
 from icdh.files import write_table
 
 RNG = np.random.default_rng(0)

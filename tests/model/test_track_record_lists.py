@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from icdh.diagnostics.track_record import SHARES
+from icdh.diagnostics.result import SHARES
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "benchmarks"))
 

@@ -29,9 +29,8 @@ from icdh.exceptions import MissingExtraError
 from icdh.files import write_table
 from icdh.knowledge import EdgeRules
 from icdh.uncertainty import direction_loss
-from icdh.uncertainty.ensemble import GraphEnsemble
+from icdh.uncertainty.ensemble import GraphEnsemble, _Fits, _Rows
 from icdh.uncertainty.posterior import draw_posterior
-from icdh.uncertainty.resampling import _Fits, _Rows
 
 ROOT = Path(__file__).parent.parent.parent
 N = 4

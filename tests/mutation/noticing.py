@@ -22,16 +22,17 @@ TESTS = {
         "test_graphs test_knowledge::test_cycles_are_broken_around_required_edges "
         "test_search::test_the_equivalence_class_is_that_of_joined_pairs_and_colliders test_overview test_plotting"
     ),
-    "_table/arguments.py": "test_arguments",
+    "_table/frames.py": "test_frames test_arguments",
     "_table/table.py": (
         "test_table test_experiments::test_unknown_targets_are_found test_columns test_categorical test_missing "
         "test_invariance"
     ),
     "two_phase/": "test_weighted_phases test_phase_two test_rows test_failed_factors test_two_phase test_time_limit",
     "two_phase/as_printed.py": "test_as_printed test_arguments",
-    "two_phase/family.py": "test_last_stage test_strength test_time_limit",
+    "two_phase/family.py": (
+        "test_phase_one test_weighted_phases test_last_stage test_strength test_time_limit test_rows test_two_phase"
+    ),
     "acyclicity.py": "test_acyclicity",
-    "two_phase/scales.py": "test_phase_one test_weighted_phases test_rows test_two_phase test_time_limit",
     "two_phase/procedure.py": (
         "test_phase_two::test_the_multiplier_follows_the_constraint "
         "test_phase_two::test_the_descent_adds_edges_until_no_absent_one_would_pay "
@@ -100,7 +101,6 @@ TESTS = {
     "_node_model/gain_estimates.py": "test_gain_estimates test_pair_estimates",
     "search/": "test_search",
     "search/orders.py": "test_uncertainty",
-    "search/moves.py": "test_search",
     "pairs.py": "test_direction test_knowledge",
     "_table/transforms.py": "test_transforms test_columns",
     "uncertainty/": "test_uncertainty test_experiments::test_unknown_targets_are_found test_missing",

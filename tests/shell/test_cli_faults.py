@@ -145,7 +145,7 @@ def test_what_happens_after_the_fit_does_not_cost_the_graph(chain_file, shown, m
     def fail(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("icdh.uncertainty.resampling.bootstrap", fail)
+    monkeypatch.setattr("icdh.uncertainty.ensemble.bootstrap", fail)
     found, out, err = shown("fit", chain_file, *QUICK, "--bootstrap", 3, "--output", "graph.csv")
     assert (found, err) == (code, f"icdh: error: {line}\n")
     assert out.startswith("400 observations of 3 variables")

@@ -2,9 +2,9 @@
 
 from icdh._network_kernels import activation, bend_of, slope_of, weighed_slope_of
 from icdh._utils.arrays import NONE
-from icdh.two_phase import as_printed, family, procedure, scales
+from icdh.two_phase import as_printed, family, procedure
 from icdh.two_phase.as_printed import Unknowns
-from icdh.two_phase.family import FamilyFitter
+from icdh.two_phase.family import FamilyFitter, descend, fit_scales, scale_objective
 from icdh.two_phase.objective import FamilyObjective, NetworkObjective, Problem
 from icdh.two_phase.procedure import (
     DagDescent,
@@ -19,7 +19,6 @@ from icdh.two_phase.procedure import (
     without_cycles,
 )
 from icdh.two_phase.rounds import FAST, FAST_ALONE, FAST_AND_WIDE, Limits, Schedule, schedule_for
-from icdh.two_phase.scales import descend, fit_scales, scale_objective
 from icdh.two_phase.solvers import (
     QuadraticModel,
     SplitVector,

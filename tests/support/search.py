@@ -9,8 +9,13 @@ from icdh.search.climb import (
     RESOLUTION,
     Climber,
     FamilyScores,
+    changed_families,
     first_largest,
     legal_moves,
+    parents_matrix,
+    price_of_width,
+    toggled,
+    with_ancestors,
 )
 from icdh.search.directions import (
     _turned,
@@ -21,7 +26,6 @@ from icdh.search.directions import (
     with_source,
 )
 from icdh.search.escapes import FAR, Search, SearchResult, recover
-from icdh.search.moves import changed_families, parents_matrix, price_of_width, toggled, with_ancestors
 from icdh.search.order_search import _Orders, graph_of_order, search_orders
 from icdh.search.orders import (
     WeighedFamilies,
