@@ -1,6 +1,6 @@
 """A response: an observed column as an effect, and its likelihood given the outputs of a mean model.
 
-A kind of column is one file: its `Law`, which a fitted model keeps, and its response, by which it is fitted.
+A kind of column has a `Law`, which a fitted model keeps, beside its response, by which it is fitted.
 `icdh._node_model.columns` reads columns as responses. Responses whose likelihood gives F, gradient and Fisher matrix
 are fitted by damped Fisher scoring in NumPy.
 """

@@ -2,10 +2,11 @@
 
 A person answers by uncommenting lines of that file.
 
-Its track record says how often arrows of a kind pointed forward in recorded tables whose natural order is known.
-In tables as people record them effects are more skewed and heavier-tailed, and better explained by all other columns,
-than their causes: causes are designs, ages and groups. That is experience with other tables, no evidence of the one at
-hand, and it does not hold for simulated tables. So it enters no score; it shows which arrows to settle by knowledge.
+The track record of arrows says how often those of a kind pointed forward in recorded tables whose natural order is
+known. In tables as people record them effects are more skewed and heavier-tailed, and better explained by all other
+columns, than their causes: causes are designs, ages and groups. That is experience with other tables, no evidence of
+the one at hand, and it does not hold for simulated tables. So it enters no score; it shows which arrows to settle by
+knowledge.
 
 The shares are those of the arrows of `icdh.HNMSearch` between columns of a natural order in four lists of public
 tables. The order was fixed before anything was run. The groups were noticed on the first list, not on the others. The
