@@ -19,7 +19,7 @@ import numpy as np
 
 from icdh import graphs
 from icdh._node_model.law import SAME, Conditional
-from icdh._table.codes import Categories
+from icdh._table.codes import Categories, Label
 from icdh._table.frames import LARGEST_SCALED_VALUE, frame_of
 from icdh._table.kinds import Grid, nearest
 from icdh._table.table import Scaling, Table
@@ -202,6 +202,12 @@ class ModelColumns:
                 farthest = np.min(values) if np.min(values) < least else np.max(values)
                 rows = f"the rows of column {self.names[column]!r}, {low:g} to {high:g}"
                 warn(f"{argument} is {farthest:g}, far from {rows}: what follows is extrapolation")
+
+    def labels_of(self, column: int, number: int) -> list[Label]:
+        """Return the labels, or else the levels, of a column that has so many."""
+        levels, known = self.levels.get(column, np.arange(float(number))), self.categories.get(column)
+        labels: list[Label] = (levels if known is None else known.decoded(levels)).tolist()
+        return labels
 
     def _are_no_levels(self, column: int, values: Floats) -> Mask:
         """Return which values are no level of a column, shape (M,)."""

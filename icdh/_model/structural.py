@@ -154,8 +154,7 @@ class StructuralModel(CausalModel):
         probabilities = np.exp(log_p)
         if not self.columns.frame:
             return probabilities.T
-        known, levels = self.columns.categories.get(node), self.columns.levels.get(node, np.arange(len(probabilities)))
-        labels = (levels if known is None else known.decoded(levels)).tolist()
+        labels = self.columns.labels_of(node, len(probabilities))
         columns = labels if self.columns.frame == "pandas" else map(str, labels)
         return frame_of(self.columns.frame, dict(zip(columns, probabilities, strict=True)), X)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Mask, Observations
+from icdh._utils.labels import printable, variable_index
 from icdh.cli import _options as options
 from icdh.cli._input import Input, check_files, do_of, give_table, loaded, read_input, succeeds
 from icdh.cli._messages import BAD_INPUT, with_warnings
@@ -51,18 +52,22 @@ class Predict(options.Actions, options.Format, options.Command):
     summary = "means, spreads, residuals or counterfactuals of the rows of a table"
     description = (
         "Predict by a saved model for the rows of a table: the mean of every variable given its causes, its standard "
-        "deviation, or the standardised residuals; with --do or --shift, counterfactual rows, each with its own noise."
+        "deviation, or the standardised residuals; or the probability of each label of one variable. With --do or "
+        "--shift, counterfactual rows, each with its own noise."
     )
     model: str = options.read(options.MODEL, "the model")
     data: str = options.read(options.TABLE, "the table")
     what: str | None = options.choice(QUESTIONS, "by default mean; of labels the likeliest, and the chance of others")
+    probabilities: str | None = options.text("NAME", "the probability of each label, or level, of this variable")
     output: str | None = options.written(options.OUTPUT_TABLE, flags="-o --output")
     missing: str = options.about_gaps(("error", "drop", "keep"))
 
     def run(self) -> None:
         """Read, predict and write."""
-        if self.what and (self.do or self.shift):
-            raise ValueError("--what is about the rows as they are; leave it out with --do and --shift")
+        questions = [f"--{name}" for name in ("what", "probabilities") if getattr(self, name)]
+        if len(questions) > 1 or (questions and (self.do or self.shift)):
+            others = "--probabilities" if len(questions) > 1 else "--do and --shift"
+            raise ValueError(f"{questions[0]} is about the rows as they are; leave it out with {others}")
         model = loaded(self.model, self.data)
         do = do_of(self, model)
         given = read_input(self, model)
@@ -73,6 +78,12 @@ class Predict(options.Actions, options.Format, options.Command):
         if do:
             answer = model.counterfactual(filled, do)
             rests_on = [list(range(len(names)))] * len(names)  # with a gap, the noise of the row is not known
+        elif self.probabilities is not None:
+            node = variable_index(self.probabilities, names, "probabilities")
+            answer = np.asarray(model.probabilities(node, filled))
+            labels = model.columns.labels_of(node, answer.shape[1])
+            rests_on = [list(model.conditionals[node].inputs)] * len(labels)
+            names = [f"{names[node]}={printable(label)}" for label in labels]
         else:
             answer = getattr(model, QUESTIONS[self.what or "mean"])(filled)
             itself = self.what == "residuals"

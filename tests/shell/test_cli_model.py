@@ -147,6 +147,32 @@ def test_predict_leaves_empty_what_rests_on_a_gap(visits, predicted, options, em
     assert "note: results that depend on a gap stay empty: 5 gaps in 4 of 8 rows" in said
 
 
+def test_predict_says_how_probable_each_label_is(folder, tmp_path, printed, refused):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    died, floor = np.where(x + rng.logistic(size=300) > 0.0, "yes", "no"), rng.choice(["a", "b", "c"], size=300)
+    table = pd.DataFrame({"x": x, "died": died, "floor": floor})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    icdh.HNMSearch(knowledge={"required": [("x", "died")]}, kinds={"floor": "categorical"}).fit(table).save(
+        tmp_path / "of.icdh"
+    )
+    model, of_rows = icdh.load(tmp_path / "of.icdh"), ("predict", tmp_path / "of.icdh", tmp_path / "rows.csv")
+    for name, labels in (("died", ["no", "yes"]), ("floor", ["a", "b", "c"])):
+        names, values = cells(printed(*of_rows, "--probabilities", name))
+        assert sorted(names) == [f"{name}={label}" for label in labels]
+        frame = model.probabilities(name, table)
+        assert names == [f"{name}={label}" for label in frame.columns]
+        np.testing.assert_allclose(values, frame, rtol=1e-12)
+    assert "'x' has no labels" in refused(*of_rows, "--probabilities", "x")
+    assert "leave it out with --probabilities" in refused(*of_rows, "--probabilities", "died", "--what", "std")
+    (tmp_path / "gap.csv").write_text("x,died,floor\n,yes,a\n1.0,,b\n", encoding="utf-8")
+    of_gaps = printed(
+        "predict", tmp_path / "of.icdh", tmp_path / "gap.csv", "--missing", "keep", "--probabilities", "died"
+    )
+    assert of_gaps.splitlines()[1] == ","
+    assert of_gaps.splitlines()[2].count("0.") == 2
+
+
 def test_predict_leaves_out_rows_with_gaps(predicted):
     whole, _ = predicted("visits.csv")
     kept, said = predicted("gaps.csv", "--missing", "drop")
