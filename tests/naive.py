@@ -8,6 +8,7 @@ import dataclasses
 from itertools import combinations, pairwise, permutations
 
 import numpy as np
+from scipy.optimize import minimize
 
 STEP = 1e-30
 
@@ -295,6 +296,43 @@ def linear_evidence(x, y, spread):
     cost = sum(0.5 * np.log(variance) + square / (2 * variance) for square in squares)
     hessian = sum(np.diag([1 / variance, 1 / 2]) for _ in range(n))
     return cost + 0.5 * np.log(np.linalg.det(hessian)) + 0.5 * x.shape[1] * np.log(n)
+
+
+def generalised_linear_evidence(x, levels, cuts):
+    """Negative log evidence of levels 0 ... K - 1 whose hidden variable has a linear mean; causes in columns.
+
+    The variance, the same in all rows, is free for more than two levels. The maximum is found without derivatives'
+    help, and the information of intercepts is the mean of their squared scores over the levels, by differences.
+    """
+    (n, q), free = x.shape, 2 if len(cuts) > 1 else 1
+    edges = np.concatenate([[-np.inf], cuts, [np.inf]])
+
+    def probability(level, mu, u):
+        upper, lower = (
+            1 / (1 + np.exp(-(edge - mu) * np.pi / np.sqrt(3) * np.exp(-u / 2)))
+            for edge in edges[level + np.array([1, 0])]
+        )
+        return upper - lower
+
+    def outputs(weights):
+        return weights[0] + x @ weights[1 : q + 1], weights[q + 1] if free == 2 else 0.0
+
+    def surprise(weights):
+        mu, u = outputs(weights)
+        return -sum(np.log(probability(levels[k], mu[k], u)) for k in range(n))
+
+    best = minimize(lambda weights: surprise(weights) / n, np.zeros(q + free), method="BFGS", options={"gtol": 1e-8})
+    mu, u = outputs(best.x)
+    information, step = np.zeros((free, free)), 1e-5
+    for k in range(n):
+        for level in range(len(edges) - 1):
+            scores = [
+                (np.log(probability(level, mu[k] + a, u + b)) - np.log(probability(level, mu[k] - a, u - b)))
+                / (2 * step)
+                for a, b in [(step, 0.0), (0.0, step)][:free]
+            ]
+            information += probability(level, mu[k], u) * np.outer(scores, scores)
+    return surprise(best.x) + 0.5 * np.log(np.linalg.det(information)) + 0.5 * q * np.log(n), best.x
 
 
 def heteroscedastic_evidence(x, y, spread, fit, prior):

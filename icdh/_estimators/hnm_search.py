@@ -35,9 +35,9 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
 
     Given its causes every variable is Gaussian, with a mean and a standard deviation that are functions of the causes
     (`icdh._node_model`). The score of a graph is the sum of the evidence of its families; `icdh.search` looks for the
-    best graph. A family has the evidence of a neural network or, if that is higher, of a linear mean and a constant
-    standard deviation (`icdh._node_model.gaussian`). The fitted model holds the networks: they describe linear effects
-    as well. Columns are standardised first, so units, offsets and the order of the columns do not change the graph.
+    best graph. A family has the evidence of a neural network or, if that is higher, of a simpler model: a linear or an
+    additive mean, or logistic regression of a column of two values. The fitted model holds the best one. Columns are
+    standardised first, so units, offsets and the order of the columns do not change the graph.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ Hilbe, "Negative Binomial Regression", Cambridge 2011.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -211,6 +211,11 @@ class OrdinalResponse(CodedResponse):
     def rank(self) -> int:
         """That of what an observation adds to the Fisher matrix."""
         return self.law.n_free
+
+    @property
+    def terms_given_outputs(self) -> Callable[[Floats], Terms]:
+        """The terms of the likelihood by mu and u."""
+        return self.terms
 
     def terms(self, outputs: Floats) -> Terms:
         """Return the terms of the likelihood by mu and u."""

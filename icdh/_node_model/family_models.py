@@ -16,6 +16,7 @@ from icdh._node_model.evidence import COLD, NodeFit, Start, at_fixed_point, fit_
 from icdh._node_model.families import DesignEffects, Families, Family
 from icdh._node_model.gain_estimates import gain_estimates, label_gain_estimates
 from icdh._node_model.gaussian import GaussianLaw, LinearFit, fit_linear
+from icdh._node_model.generalised_linear import GeneralisedLinearFit, fit_generalised_linear
 from icdh._node_model.heteroscedastic import HeteroscedasticModels
 from icdh._node_model.law import Law
 from icdh._node_model.network import FamilyPredictor, NodeNetwork, network_outputs, node_outputs, with_twice_the_units
@@ -61,6 +62,7 @@ class FamilyModels:
         self.families, self.additive = families, AdditiveModels(families)
         self.design_effects = None if families.related is None else DesignEffects(families.related, families)
         self.heteroscedastic = HeteroscedasticModels(families, tolerance_of(families.n_observations))
+        self._generalised: dict[Family, GeneralisedLinearFit | None] = {}
 
     def design_effects_of(self, family: Family, fit: NodeFit) -> Floats:
         """Return for each parent by how many times fewer rows than there are its edge is backed, shape (p,)."""
@@ -107,8 +109,11 @@ class FamilyModels:
     def linear_score(self, family: Family, noise: str) -> float:
         """Return the score of a family by its linear model; infinite if it has none, or no causes."""
         node, parents = family
-        if not parents or self.families.responses[node].least_squares is None:
+        if not parents:
             return math.inf
+        if self.families.responses[node].least_squares is None:
+            of_outputs = self._generalised_linear(family) if self.design_effects is None else None
+            return math.inf if of_outputs is None else of_outputs.evidence + self.families.penalty(family)
         fit, residuals = self._linear(family)
         if self.design_effects is None:
             return self.score_of_residuals(family, fit.evidence, residuals, noise)
@@ -144,6 +149,11 @@ class FamilyModels:
         if model == "heteroscedastic" and (varying := self.heteroscedastic.fit(family, fit)) is not None:
             return varying.residuals(*self.families.with_numbers(family))[0]
         return self.residuals(family, fit)[0][0]
+
+    def _generalised_linear(self, family: Family) -> GeneralisedLinearFit | None:
+        if family not in self._generalised:
+            self._generalised[family] = fit_generalised_linear(*self.families.data(family))
+        return self._generalised[family]
 
     def _linear(self, family: Family) -> tuple[LinearFit, list[Floats]]:
         x, effect = self.families.with_numbers(family)
@@ -235,6 +245,8 @@ class FamilyModels:
             return self.additive.predictor(family)
         if model == "heteroscedastic" and (varying := self.heteroscedastic.fit(family, fit)) is not None:
             return varying.predictor(parents, self.families.widths[parents])
+        if model == "linear" and (graded := self._generalised.get(family)) is not None:
+            return graded.predictor(parents, self.families.widths[parents])
         if model == "linear":
             x, effect = self.families.with_numbers(family)
             return AdditivePredictor.linear(parents, self.families.widths[parents], fit_linear(x, effect), x)

@@ -152,21 +152,29 @@ class LinearFit(NamedTuple):
     slopes: np.ndarray
 
 
+def resolved_causes(x: Floats, weights: Floats | None) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return causes x, (p, n), centred and of unit length, their lengths (p,), and directions (p, r) that are resolved.
+
+    Beside them stand the squared lengths (r,) of the causes along these directions.
+    """
+    causes = x - mean_of(x, weights)[:, np.newaxis]
+    sums_of_squares = times(weights, np.square(causes)).sum(axis=1, keepdims=True)
+    lengths = np.maximum(np.sqrt(sums_of_squares), np.finfo(float).tiny)
+    causes /= lengths
+    squares, directions = np.linalg.eigh(times(weights, causes) @ causes.T)
+    resolved = squares > RESOLVED
+    return causes, lengths[:, 0], directions[:, resolved], squares[resolved]
+
+
 def least_squares(x: Floats, values: Floats, weights: Floats | None) -> tuple[Floats, Floats, int]:
     """Return the mean given causes x, shape (p, n), its slopes, shape (p,), and the rank of the causes.
 
     Observations count as often as ``weights``, shape (n,), say; once if they are None.
     """
-    causes = x - mean_of(x, weights)[:, np.newaxis]
-    sums_of_squares = times(weights, np.square(causes)).sum(axis=1, keepdims=True)
-    sizes_of_causes = np.maximum(np.sqrt(sums_of_squares), np.finfo(float).tiny)
-    causes /= sizes_of_causes
-    sizes, directions = np.linalg.eigh(times(weights, causes) @ causes.T)
-    resolved = sizes > RESOLVED
-    directions, sizes = directions[:, resolved], sizes[resolved]
-    slopes = directions / sizes @ (directions.T @ (times(weights, causes) @ values))
+    causes, lengths, directions, squares = resolved_causes(x, weights)
+    slopes = directions / squares @ (directions.T @ (times(weights, causes) @ values))
     mean = mean_of(values, weights) + slopes @ causes
-    return mean, slopes / sizes_of_causes[:, 0], sizes.size
+    return mean, slopes / lengths, squares.size
 
 
 def fit_linear(x: np.ndarray, effect: Numbers) -> LinearFit:

@@ -132,6 +132,11 @@ class Response(ABC):
     def least_squares(self) -> Numbers | None:
         """The values to which a linear or an additive mean can be fitted by least squares; None if there are none."""
 
+    @property
+    def terms_given_outputs(self) -> "Callable[[Floats], Terms] | None":
+        """The likelihood given the outputs, if scoring can fit a linear mean to it; by default None."""
+        return None
+
     @abstractmethod
     def __len__(self) -> int:
         """N."""

@@ -13,6 +13,7 @@ from support.families import (
     CategoricalResponse,
     OrdinalResponse,
     _fill_between,
+    fit_generalised_linear,
     fit_node,
     hidden_units_of,
     n_weights,
@@ -94,6 +95,71 @@ def test_binary_effects_are_logistic_regressions():
     assert fit.converged
     assert evidence_gain(x, target) > 100
     assert evidence_gain(x, OrdinalResponse(rng.integers(0, 2, size=2000).astype(float), None)) < 2
+
+
+# The linear model.
+
+
+def leveled(count, n=300, seed=0):
+    """Two causes, and levels of a logistic variable that depends on the first."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(2, n))
+    return x, np.digitize(x[0] + rng.logistic(size=n), np.linspace(-1.0, 1.5, count - 1)).astype(float)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_a_linear_predictor_is_the_likeliest_and_costs_its_slopes(count):
+    x, y = leveled(count)
+    target = OrdinalResponse(y, None)
+    fit = fit_generalised_linear(x, target)
+    evidence, weights = naive.generalised_linear_evidence(x.T, target.codes, target.law.cuts)
+    assert fit.evidence == pytest.approx(evidence, abs=1e-4)
+    assert_allclose(fit.slopes, weights[1:3], atol=1e-4)
+    assert fit.intercepts[0] == pytest.approx(weights[0], abs=1e-4)
+    outputs = fit.predictor(np.arange(2), np.ones(2, dtype=int)).outputs(x, target.law)
+    assert_allclose(outputs[0], fit.intercepts[0] + fit.slopes @ x)
+    assert_allclose(outputs[1], fit.intercepts[1])
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_linear_predictor_knows_weights_copies_of_causes_and_signs(count):
+    (x, y), rng = leveled(count), np.random.default_rng(1)
+    fit, times = fit_generalised_linear(x, OrdinalResponse(y, None)), rng.integers(1, 4, size=300)
+    often = fit_generalised_linear(x.repeat(times, axis=1), OrdinalResponse(y.repeat(times), None))
+    weighted = fit_generalised_linear(x, OrdinalResponse(y, times * 1.0))
+    assert weighted.evidence == pytest.approx(often.evidence, rel=1e-10)
+    copied = fit_generalised_linear(np.vstack([x, x[0] + 2.0 * x[1]]), OrdinalResponse(y, None))
+    assert copied.evidence == pytest.approx(fit.evidence, rel=1e-10)
+    turned = fit_generalised_linear(3.0 - 2.0 * x, OrdinalResponse(-y, None))
+    assert turned.evidence == pytest.approx(fit.evidence, rel=1e-10)
+    assert_allclose(turned.slopes, 0.5 * fit.slopes, rtol=1e-6)
+
+
+def test_where_a_cause_separates_the_levels_there_is_no_linear_predictor():
+    x, _ = leveled(2)
+    assert fit_generalised_linear(x, OrdinalResponse((x[0] > 0.0) * 1.0, None)) is None
+    copied = x[0] > 0.0  # of two causes one alone separates them, in half of the rows
+    of_one = np.where(copied, 1.0, x[1] + x[0] > 0.0)
+    assert fit_generalised_linear(np.stack([copied, x[1]]), OrdinalResponse(of_one, None)) is None
+    assert fit_generalised_linear(x[:, :12], OrdinalResponse((x[1, :12] > 0.0) * 1.0, None)) is None
+    assert fit_generalised_linear(x, CategoricalResponse((x[0] > 0.0) * 1, 2, None)) is None
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_model_keeps_the_linear_predictor(tmp_path, count):
+    x, y = leveled(count, n=1000)
+    table = pd.DataFrame({"a": x[0], "b": x[1], "y": y})
+    fit = HNMSearch(knowledge={"required": [("a", "y")]}).fit(table)
+    p = fit.model_.probabilities("y", table).to_numpy()
+    slopes = np.diff(np.log(p[:, 1:].sum(axis=1) / p[:, 0])[np.argsort(x[0])]) / np.diff(np.sort(x[0]))
+    assert_allclose(slopes, 1.0, atol=0.2)  # the slope of the log odds
+    assert np.ptp(slopes[np.diff(np.sort(x[0])) > 1e-3]) < 1e-6
+    fit.save(tmp_path / "m.icdh")
+    assert_array_equal(icdh.load(tmp_path / "m.icdh").probabilities("y", table), p)
+    turned = HNMSearch(knowledge={"required": [("a", "y")]}).fit(table.assign(y=-table.y, a=-table.a))
+    assert_allclose(
+        turned.model_.probabilities("y", table.assign(y=-table.y, a=-table.a)).to_numpy()[:, ::-1], p, rtol=1e-5
+    )
 
 
 def test_levels_whose_spread_alone_depends_on_the_cause():

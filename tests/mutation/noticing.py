@@ -73,6 +73,7 @@ TESTS = {
     "_estimators/arranged.py": "test_table test_experiments::test_unknown_targets_are_found test_invariance",
     "_node_model/additive.py": "test_additive",
     "_node_model/heteroscedastic.py": "test_heteroscedastic",
+    "_node_model/generalised_linear.py": "test_ordinal",
     "_node_model/screening.py": "test_linear test_order_search",
     "search/order_search.py": "test_order_search",
     "_node_model/families.py": (

@@ -46,7 +46,8 @@ ROOMS = {
     "_node_model": (
         "_kernels < noise < law < _outputs_kernels < "
         "_descent_kernels network < response < gaussian discrete < point_masses < "
-        "evidence columns < families < additive heteroscedastic screening gain_estimates < family_models < score"
+        "evidence columns < families < additive heteroscedastic screening gain_estimates < generalised_linear < "
+        "family_models < score"
     ),
     "search": "climb < orders < order_search < escapes < directions",
     "_model": "causal < export persist < effects < structural",

@@ -33,6 +33,7 @@ from icdh._node_model.gain_estimates import (
     pair_gains,
 )
 from icdh._node_model.gaussian import LEAST_ROWS, GaussianLaw, GaussianResponse, fit_linear, least_squares
+from icdh._node_model.generalised_linear import fit_generalised_linear
 from icdh._node_model.heteroscedastic import HeteroscedasticModels, LinearMeanNetwork, _promise
 from icdh._node_model.law import CONSTANT, Conditional, Law, NormalLaw
 from icdh._node_model.network import (
