@@ -47,6 +47,7 @@ LEAST_LINK, LEAST_COPIES = 0.3, 0.5  # correlations of columns that repeat toget
 LEAST_PRODUCT = 0.02  # of the correlations of a residual and a cause, from which a sequence matters
 IN_ORDER, LEAST_DRIFT = 0.95, 0.2  # autocorrelation of a column that is sorted, or a trend; of what a fit leaves
 LEAST_EFFECT = 1.3  # rows of a combination, on average, from which it may be one unit
+FEWEST_DIFFERENT = 20  # rows: fewer may all occur an even number of times by chance
 MOST_LABELS = 20  # values of a column that may name blocks
 MOST_COLUMNS = 200  # that are compared
 FLAT = 0.03**2 / 12.0  # variance of ranks that differ by three hundredths of the rows: less is no noise
@@ -280,22 +281,24 @@ def repeats(values: Floats, whole: Floats | None = None) -> Dependence | None:
     """Return the largest set of columns, of many values, whose values repeat together; None if there is none.
 
     Rows that repeat are copies where they do in the whole table, shape (N, M); by default it has these columns alone.
+    Rows that are all written twice, or more often, are copies whatever their columns hold.
     """
-    n = values.shape[1]
+    n, whole = values.shape[1], values if whole is None else whole
     counts = [np.unique(column, return_counts=True)[1] for column in values]
     ties = np.array([float(each @ (each - 1.0)) / (n * (n - 1.0)) for each in counts])  # in pairs of rows
     tied = np.flatnonzero((ties > 0.0) & (ties <= MOST_TIES))
-    if tied.size < 2:
-        return None
-    tied = tied[:: -(-tied.size // MOST_COLUMNS)]
-    columns = tied if _rows_repeat(values[tied]) else tied[_linked(values[tied])]
-    if columns.size < 2:
-        return None
-    n_distinct = _n_distinct(values[columns])
-    is_copied = _n_distinct(values if whole is None else whole) == n_distinct
-    if not is_copied and LEAST_EFFECT * n_distinct > n:
-        return None
-    return Dependence("copies" if is_copied else "units", columns.tolist(), n_distinct)
+    if tied.size > 1:
+        tied = tied[:: -(-tied.size // MOST_COLUMNS)]
+        columns = tied if _rows_repeat(values[tied]) else tied[_linked(values[tied])]
+        n_distinct = _n_distinct(values[columns])
+        is_copied = _n_distinct(whole) == n_distinct
+        if columns.size > 1 and (is_copied or LEAST_EFFECT * n_distinct <= n):
+            return Dependence("copies" if is_copied else "units", columns.tolist(), n_distinct)
+    if all(np.gcd.reduce(times) > 1 for times in counts):
+        times = np.unique(whole, axis=1, return_counts=True)[1]
+        if times.size >= FEWEST_DIFFERENT and np.gcd.reduce(times) > 1:
+            return Dependence("copies", [*range(len(values))], times.size)
+    return None
 
 
 def alike_in_units(ranks: Floats, column: Cells, least: float = LEAST_LINK) -> Mask:

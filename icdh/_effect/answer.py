@@ -154,6 +154,8 @@ def effect(
     """
     Choice(TARGETS).check("target", target)
     LEVEL.check("level", level)
+    if adjust is None:
+        raise TypeError(f"{option('adjust')} must name covariates, none by [], or be 'graph' or 'posterior'")
     if isinstance(adjust, str):
         Choice(("graph", "posterior")).check("adjust, if not a list of covariates,", adjust)
     if model_of(X) is not None:
@@ -192,9 +194,10 @@ def effect(
     ends = product(question.contrasts(contrast), outcomes_of(table.categories.get(pair[1])))
     questions = [replace(question, contrast=each, outcome=outcome) for each, outcome in ends]
     if isinstance(adjust, str) and model is None:
-        is_weighted = shares is not None and labels is None and not sequence  # fits take no weights beside these
+        alike = labels or next(iter(labels_of_units.values()), None)
+        is_weighted = shares is not None and alike is None and not sequence  # fits take no weights beside these
         search = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
-        model = search.fit(X, groups=labels, sequence=sequence, sample_weight=share if is_weighted else None)
+        model = search.fit(X, groups=alike, sequence=sequence, sample_weight=share if is_weighted else None)
     if adjust == "posterior":
         if not isinstance(model, HNMSearch):
             raise TypeError(

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 
-from icdh._utils.arrays import Cells, Floats, Foreign
+from icdh._utils.arrays import Cells, Floats, Foreign, Integers
 from icdh._utils.labels import counted
 from icdh.exceptions import option
 
@@ -23,6 +23,7 @@ ENCODE = "encode it as numbers or drop it"
 Label: TypeAlias = float | str
 Code: TypeAlias = float | str
 Declared: TypeAlias = Collection[Code] | Mapping[Hashable, Collection[Code] | Code] | None
+FEWEST_BESIDE, FAR_BELOW = 4, 10.0  # values beside a code of one digit, and how far it is below them
 MOST_GRADES = 20  # different whole numbers up to which a negative one beside them may be a code
 _POWERS = frozenset([1e15 * 10.0**k for k in range(25)])  # 1e20, 1e30, ...
 
@@ -275,7 +276,8 @@ def suspected_codes(values: Floats) -> dict[float, int]:
 
     A code lies outside the other values, farther than half of their range, and is written as programs write codes
     (`looks_like_a_code`). Or it is negative where the others are a few positive whole numbers, and zero is not between.
-    Or it is 8 or 9 where the others are the grades from 1 to one at least three below.
+    Or it is 8 or 9 where the others are the grades from 1 to one at least three below. Or it repeats, and is the one
+    negative number, from -9 to -1, at least ten below all others; or -9 to -7 or 7 to 9 beside zero and one.
 
     Parameters
     ----------
@@ -290,14 +292,15 @@ def suspected_codes(values: Floats) -> dict[float, int]:
         return dict(zip(distinct[-n_beyond:].tolist(), counts[-n_beyond:].tolist(), strict=True))
     if of_grades := _negative_among_grades(distinct):
         return dict(zip(distinct[:of_grades].tolist(), counts[:of_grades].tolist(), strict=True))
-    others = np.delete(distinct, at)
+    digits = _single_digits(distinct, counts)
+    others = np.setdiff1d(np.delete(distinct, at), [*digits])
     if others.size < 2:  # no spread to measure distances by
         return {}
     low, high = others[0], others[-1]
     with np.errstate(over="ignore"):  # no value lies farther than a range that overflows
         room = 0.5 * (high - low)  # between the other values and a code
         far = (distinct < low - room) | (distinct > high + room)
-    return {float(distinct[k]): int(counts[k]) for k in at if far[k]}
+    return digits | {float(distinct[k]): int(counts[k]) for k in at if far[k]}
 
 
 def _negative_among_grades(distinct: Floats) -> int:
@@ -305,6 +308,16 @@ def _negative_among_grades(distinct: Floats) -> int:
     negative = int(np.count_nonzero(distinct < 0.0))
     are_grades = 0 < negative <= 2 and 3 <= distinct.size - negative <= MOST_GRADES and not (distinct % 1.0).any()
     return negative if are_grades and distinct[negative] - distinct[negative - 1] > 1.0 else 0
+
+
+def _single_digits(distinct: Floats, counts: Integers) -> dict[float, int]:
+    """Return values that repeat: the one negative number of a positive column, or codes beside zero and one."""
+    is_code = (counts > 1) & np.isin(distinct, [-9.0, -8.0, -7.0, 7.0, 8.0, 9.0])
+    if distinct[~is_code].tolist() != [0.0, 1.0]:
+        is_code = (counts > 1) & np.isin(distinct, -np.arange(1.0, 10.0)) & (np.arange(distinct.size) == 0)
+        if distinct.size <= FEWEST_BESIDE or not is_code[0] or distinct[1] < distinct[0] + FAR_BELOW:
+            return {}
+    return dict(zip(distinct[is_code].tolist(), counts[is_code].tolist(), strict=True))
 
 
 def _beyond_grades(distinct: Floats) -> int:

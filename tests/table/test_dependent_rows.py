@@ -136,6 +136,18 @@ def test_blocks_are_no_sequence(rows, blocks, jumps, by_label):
         assert of_columns(in_blocks(rng, np.repeat(np.arange(blocks), rows // blocks), jumps, by_label)) is None
 
 
+def test_rows_that_are_all_written_twice_are_copies_whatever_they_hold():
+    """Labels and counts alone have too many ties to tell."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 3, size=(200, 3)), rng.poisson(2.0, size=(200, 2))]).astype(float)
+    n_different = len(np.unique(X, axis=0))
+    assert of_columns(X) is None
+    for times in (2, 3):
+        found = of_columns(rng.permutation(np.tile(X, (times, 1))))
+        assert (found.kind, found.n_independent) == ("copies", n_different)
+    assert of_columns(np.tile(X, (2, 1))[:-1]) is None
+
+
 def test_counts_written_out_row_by_row_are_no_copies():
     """Admissions to Berkeley by department, sex and outcome (Bickel, Hammel, O'Connell, Science 1975)."""
     yes = [512, 89, 353, 17, 120, 202, 138, 131, 53, 94, 22, 24]

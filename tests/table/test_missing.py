@@ -283,7 +283,17 @@ GRADES = np.arange(300.0) % 5 + 1.0
 
 @cases(
     ("values", "codes"),
-    (np.r_[np.arange(18.0, 40.0), [99.0] * 4, [-9.0] * 5], {99.0: 4}),  # a nine alone may be a value
+    (np.r_[np.arange(18.0, 40.0), [99.0] * 4, [-9.0] * 5], {-9.0: 5, 99.0: 4}),
+    # A negative digit that repeats, far below all others; of 9,870 public columns one has it, as a code.
+    (np.r_[np.arange(87.0, 229.0), [-9.0] * 3], {-9.0: 3}),
+    (np.r_[np.arange(87.0, 229.0), -9.0], {}),
+    (np.r_[np.arange(87.0, 229.0), [-9.0] * 3, [-3.0] * 2], {}),
+    (np.r_[np.arange(87.0, 229.0), [-12.0] * 3], {}),
+    # A digit that surveys write for gaps, beside no and yes.
+    (np.r_[GRADES % 2.0, [-9.0] * 3], {-9.0: 3}),
+    (np.r_[GRADES % 2.0, [7.0] * 2, [9.0] * 3], {7.0: 2, 9.0: 3}),
+    (np.r_[GRADES % 2.0, [-1.0] * 3], {}),
+    (np.r_[GRADES % 2.0, 9.0], {}),
     (np.r_[np.arange(50.0), [-999.0] * 2, [999.0] * 3], {-999.0: 2, 999.0: 3}),
     (np.r_[np.arange(100.0), 99.0], {}),
     (np.r_[GRADES % 2.0, [666.0] * 2], {666.0: 2}),
