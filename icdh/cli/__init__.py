@@ -23,7 +23,7 @@ from icdh._version import __version__
 from icdh.cli._input import check_files, is_model
 from icdh.cli._messages import BAD_INPUT, as_option, explained
 from icdh.cli._messages import report as say  # the name of a command is taken
-from icdh.cli._options import PARAMETERS, REQUIRED, Command, EstimatorOptions, parameter
+from icdh.cli._options import PARAMETERS, REQUIRED, Command, EstimatorOptions, Once, parameter
 from icdh.exceptions import ConvergenceWarning, DataWarning, naming
 
 # The commands and their modules, in the order of the help.
@@ -146,6 +146,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
+        self.register("action", None, Once)
         self._negative_number_matcher = re.compile(r"-\.?\d")  # -999,* is a value, too
 
     def take(self, command: type[Command], whole: bool) -> None:

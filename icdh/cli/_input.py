@@ -69,16 +69,16 @@ def check_files(given: Sequence[tuple[str, File, str]]) -> None:
     given : sequence of tuples
         As of `Command.files`.
     """
-    inputs = {called: path for called, file, path in given if not file.written}
-    if sum(path == STANDARD_INPUT for path in inputs.values()) > 1:
-        raise ValueError(f"only one of {', '.join(inputs)} can be -, the standard input")
-    taken = {called: path for called, path in inputs.items() if path != STANDARD_INPUT}
+    inputs = [(called, path) for called, file, path in given if not file.written]
+    if sum(path == STANDARD_INPUT for _, path in inputs) > 1:
+        raise ValueError(f"only one of {', '.join(called for called, _ in inputs)} can be -, the standard input")
+    taken = [(called, path) for called, path in inputs if path != STANDARD_INPUT]
     outputs = [(called, file, path) for called, file, path in given if file.written]
     for called, _, path in outputs:
-        for other, seen in taken.items():
+        for other, seen in taken:
             if _is_same_file(path, seen):
                 raise ValueError(f"{called} would write to {path}, which is {other}; choose another file")
-        taken[called] = path
+        taken.append((called, path))
     for _, file, path in outputs:
         check_writable(path)
         file.check(path)

@@ -246,8 +246,18 @@ class Command:
         return [
             (file.called or f"--{name.replace('_', '-')}", file, path)
             for name, part in self.options().items()
-            if isinstance(file := part.metadata["how"].get("type"), File) and (path := getattr(self, name))
+            if isinstance(file := part.metadata["how"].get("type"), File) and (given := getattr(self, name))
+            for path in ([given] if isinstance(given, str) else given)
         ]
+
+
+class Once(argparse.Action):
+    """Stores the value of an option, which may be given once."""
+
+    def __call__(self, parser: object, namespace: object, values: object, option_string: str | None = None) -> None:
+        if hasattr(namespace, self.dest):
+            raise argparse.ArgumentError(None, f"{option_string} is given twice; keep one")
+        setattr(namespace, self.dest, values)
 
 
 class _MissingValues(argparse.Action):
@@ -399,7 +409,7 @@ class KnowledgeOptions:
     """What is known before any data."""
 
     title = "knowledge"
-    knowledge: str | None = read("file of background knowledge: .toml or .json")
+    knowledge: Sequence[str] = repeated("FILE", "file of background knowledge: .toml or .json", type=File(""))
     forbid: Sequence[list[str]] = repeated("CAUSE,EFFECT", f"an edge that must not be there, {PATTERNS}", type=_edge)
     require: Sequence[list[str]] = repeated("CAUSE,EFFECT", f"an edge that must be there, {PATTERNS}", type=_edge)
     tiers: Sequence[list[str]] = text(

@@ -12,8 +12,9 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, partial, reduce
 from importlib.resources import files
+from operator import or_
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -46,10 +47,10 @@ if TYPE_CHECKING:
 
 
 def knowledge_of(known: options.KnowledgeOptions) -> Knowledge:
-    """Return the knowledge of the file and of the other options together."""
+    """Return the knowledge of the files and of the other options together."""
     groups = {"tiers": known.tiers, "roots": known.roots, "leaves": known.leaves}
     given = Knowledge(forbidden=known.forbid, required=known.require, **groups)
-    return Knowledge.read(known.knowledge) | given if known.knowledge else given
+    return reduce(or_, map(Knowledge.read, known.knowledge), given)
 
 
 def estimator_of(command: Learning, rows: Input) -> Learned:

@@ -5,7 +5,8 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,7 +127,9 @@ class Check(options.Format, options.Relations, options.Experiments, options.Comm
     data: str = options.read(options.TABLE, "the table")
     questions: str | None = options.written("write the arrows most in doubt, to fill in: .toml", _check_questions)
     n_questions: int = options.whole(5, "number of arrows in that file", 1)
-    knowledge: str | None = options.read("file of background knowledge; arrows that it decides are not tested")
+    knowledge: Sequence[str] = options.repeated(
+        "FILE", "file of background knowledge; arrows that it decides are not tested", type=options.File("")
+    )
     json: bool = options.flag("print JSON")
     seed: int = options.whole(0, "random seed of rows and initial weights")
     missing: str = options.about_gaps(("error", "drop"))
@@ -137,7 +140,7 @@ class Check(options.Format, options.Relations, options.Experiments, options.Comm
         from icdh.knowledge import Knowledge
 
         model = loaded(self.model, self.data)
-        knowledge = Knowledge.read(self.knowledge) if self.knowledge else None
+        knowledge = reduce(or_, map(Knowledge.read, self.knowledge), Knowledge())
         rows = read_input(self, model).complete()
         result = check(model, rows.table, **rows.relations, knowledge=knowledge, random_state=self.seed)
         done = succeeds(write_text, self.questions, result.questions(self.n_questions))

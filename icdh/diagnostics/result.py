@@ -422,7 +422,7 @@ def _nats(value: float | None) -> str:
 
 HEAD = (
     "# Arrows in doubt, the most doubtful first, both directions of each.",
-    '# Uncomment every arrow that is impossible (remove its "# "), then fit again with this file as knowledge.',
+    '# Uncomment every arrow that is impossible (remove its "# "), then fit with this file beside earlier knowledge.',
 )
 
 

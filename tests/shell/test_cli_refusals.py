@@ -62,6 +62,9 @@ REFUSED = [
     ("effects model.icdh --values 1", "name its --cause"),
     ("effects data.csv --cause a --effect b --values 1 --adjust c", "have no --adjust, which are about rows"),
     ("effects model.icdh --cause a --effect b --contrast 0,1 --within c", "have no --within, --contrast"),
+    ("fit data.csv --seed 1 --hidden-units 2 --seed 2", "--seed is given twice; keep one"),
+    ("fit data.csv --jobs 1 --n-jobs 2", "--n-jobs is given twice"),
+    ("fit data.csv --knowledge absent.toml --knowledge new.toml --save absent.toml", "choose another file"),
     ("direction data.csv --seed -1", "--seed: must be at least 0"),
     ("fit data.csv --method icdh --posterior", "--posterior needs the evidence that --method search weighs"),
     # Files.

@@ -154,6 +154,16 @@ def test_knowledge_that_forbids_every_edge_is_named_as_the_reason(chain_file, pr
     assert last == "knowledge forbids every edge: none was looked for, and no edge means nothing"
 
 
+def test_all_files_of_knowledge_hold_beside_the_options(chain_file, printed, refused):
+    Path("a.json").write_text('{"roots": ["a"]}')
+    Path("b.json").write_text('{"forbidden": [["*", "b"]], "tiers": [["a"], ["b"]]}')
+    files = ("--knowledge", "a.json", "--knowledge", "b.json")
+    assert "knowledge forbids every edge" in printed("fit", chain_file, *files, "--forbid", "*,c")
+    assert "both sides have tiers" in refused("fit", chain_file, *files, "--tiers", "b; a")
+    printed("fit", chain_file, "--require", "a,b", "--save", "m.icdh", "--quiet")
+    assert "no file absent.json" in refused("check", "m.icdh", chain_file, "--knowledge", "absent.json", *files)
+
+
 def test_marks_reach_list_picture_and_report(chain_file, monkeypatch, printed):
     monkeypatch.setattr(result, "DOUBTFUL", 1e9)
     out = printed("fit", chain_file, "--plot", "graph.svg", "--report", "page.html")
