@@ -45,6 +45,8 @@ def _check(command: "Effects") -> None:
     if of_rows and not _compares_rows(command):
         how = "name the table, --cause and --effect, without --values"
         raise ValueError(f"the graph's curves have no {listed(of_rows)}, which are about rows; {how}")
+    if "max_seconds" in command.parameters and command.adjust and not {*GRAPHS} & {*command.adjust}:
+        raise ValueError("--max-seconds limits the fit of a graph, and covariates of --adjust need none; leave it out")
     if command.frequency and command.cause is not None and not command.values:
         raise ValueError(
             "--frequency is for the list of all pairs; for an answer about one repeat every row as often as it counts, "

@@ -61,6 +61,7 @@ REFUSED = [
     ("effects model.icdh --cause a", "or neither"),
     ("effects model.icdh --values 1", "name its --cause"),
     ("effects data.csv --cause a --effect b --values 1 --adjust c", "have no --adjust, which are about rows"),
+    ("effects data.csv --cause a --effect b --adjust c --max-seconds 9", "--max-seconds limits the fit of a graph"),
     ("effects model.icdh --cause a --effect b --contrast 0,1 --within c", "have no --within, --contrast"),
     ("fit data.csv --seed 1 --hidden-units 2 --seed 2", "--seed is given twice; keep one"),
     ("fit data.csv --jobs 1 --n-jobs 2", "--n-jobs is given twice"),
