@@ -383,8 +383,8 @@ def _edge(text: str) -> list[str]:
 
 
 def group(text: str) -> list[str]:
-    """Return names that commas or spaces separate."""
-    return names_in([text])[0]
+    """Return names that commas separate; they may contain spaces."""
+    return [name.strip() for name in text.split(",")] if text.strip() else []
 
 
 def _tiers(text: str) -> list[list[str]]:

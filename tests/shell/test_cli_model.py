@@ -333,6 +333,15 @@ def test_a_gap_in_a_column_that_a_question_of_a_model_does_not_read_leaves_no_ro
     assert "averaged over graphs" in capsys.readouterr().out
 
 
+def test_a_name_with_a_space_needs_no_comma(tmp_path, chain, printed):
+    write_table(tmp_path / "t.csv", chain.values, ["kids 5", "b", "c d"])
+    pair = ("effects", tmp_path / "t.csv", "--cause", "b", "--effect", "c d", "--quiet")
+    assert "adjusted for kids 5\n" in printed(*pair, "--adjust", "kids 5")
+    known = printed("fit", tmp_path / "t.csv", "--roots", "kids 5", "--leaves", "b, c d", "--save", tmp_path / "m.icdh")
+    assert "-> kids 5" not in known
+    assert not icdh.load(tmp_path / "m.icdh").adjacency[1:].any()
+
+
 def test_a_graph_without_edges_gives_no_estimate(tmp_path, printed):
     ICDH(threshold=1e9).fit(np.random.default_rng(0).normal(size=(30, 2))).save(tmp_path / "m.icdh")
     assert "not evidence of no effect" in printed("effects", tmp_path / "m.icdh")

@@ -124,6 +124,7 @@ REFUSED = [
     ("fit data.csv --columns b c --kinds a=ordinal", "--kinds names 'a', which --drop or --columns leaves out"),
     ("fit data.csv --kinds x=ordinal", "no column 'x'"),
     ("fit gaps.csv --weights d", "no column 'd'"),
+    ("effects data.csv --cause a --effect b --adjust 'c a'", "no column 'c a'; it has a, b, c"),
     ("fit data.csv --roots a b", "names are separated by commas: --roots A,B"),
     ("effects data.csv --cause a --effect b --level 95", "--level: must be"),
     ("effects data.csv --cause a --effect b --missing impute", "'impute' is none of error, drop"),
