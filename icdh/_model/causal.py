@@ -226,10 +226,7 @@ class ModelColumns:
         for column in self.levels:
             values = table.values[column]
             if (strange := self._are_no_levels(column, values)).any():
-                fault, share = (
-                    self._not_a_level(column, values[strange][0]),
-                    f"{100.0 * strange.mean():.2g} % of the rows",
-                )
+                fault, share = self._not_a_level(column, values[strange][0]), f"{strange.sum()} of {strange.size} rows"
                 warn(f"a value is {fault}; in {share} such values count as the nearest of these")
         if self.observed_range is None or table.n_observations < FEWEST_ROWS:
             return

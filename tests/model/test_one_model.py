@@ -99,7 +99,7 @@ def test_a_value_that_a_column_of_few_values_cannot_have_is_not_scored_without_a
     for answer in (model.score, partial(icdh.check, model), partial(model.counterfactual, do={"x1": 2.0})):
         with pytest.warns(DataWarning, match="a value is 7, but column 'x1' holds 1, 2, 3, 4 alone"):
             answer(unknown)
-    with pytest.warns(DataWarning, match="0.33 %") as said:
+    with pytest.warns(DataWarning, match="in 20 of 6000 rows such values count") as said:
         icdh.check(model, np.tile(unknown, (20, 1)))  # of which it draws rows
     assert len(said) == 1
 
