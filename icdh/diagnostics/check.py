@@ -22,7 +22,7 @@ from icdh._utils.checks import check_same_rows, random_generator
 from icdh._utils.labels import listed, plural, printable
 from icdh.diagnostics.independence import NodeTest, Residual, node_tests, residuals_of
 from icdh.diagnostics.result import LEAST_SEEN, Marginals, ModelCheck, NodeCheck, edge_records, track_record
-from icdh.exceptions import ArgumentValueError, NotFittedError, option, warn
+from icdh.exceptions import NotFittedError, option, warn
 from icdh.knowledge import Knowledge
 from icdh.uncertainty.losses import with_losses
 
@@ -116,10 +116,9 @@ def check(
     """
     fitted = _fitted(model)
     if fitted.about.get("weights"):
-        raise ArgumentValueError(
-            "model",
-            f"was fitted with {option('sample_weight')}, and the tests of a check count every row once; check a fit "
-            "without weights",
+        raise ValueError(
+            f"the model was fitted with {option('sample_weight')}, and the tests of a check count every row once; "
+            "check a fit without weights"
         )
     X, labels = without_groups(X, groups)
     table = with_relations(fitted.columns.as_table(X), labels, sequence)

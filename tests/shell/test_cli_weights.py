@@ -74,6 +74,12 @@ def test_a_report_says_that_weights_were_not_checked(data, tmp_path, printed):
     assert "residuals were not checked" in page.read_text(encoding="utf-8")
 
 
+def test_a_check_names_no_option_that_it_does_not_have(data, tmp_path, printed, refused):
+    printed("fit", data, "--weights", "wt", "--save", tmp_path / "m.icdh", *QUICK)
+    said = "icdh: error: the model was fitted with --weights, and the tests of a check count every row once"
+    assert refused("check", tmp_path / "m.icdh", data).startswith(said)
+
+
 @cases(
     ("cells", "options", "message"),
     ({3: "-2"}, (), "column 'wt' of --weights holds the negative number -2 in row 3; correct the cell, or delete the"),
