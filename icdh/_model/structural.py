@@ -150,7 +150,7 @@ class StructuralModel(CausalModel):
         node = variable_index(variable, self.names, "variable")
         log_p = self.conditionals[node].law.log_probabilities(self.conditionals[node].outputs(self.scaled(X)))
         if log_p is None:
-            raise ValueError(f"{self.names[node]!r} has no labels; predict gives its mean, predict_scale its spread")
+            raise ValueError(f"{self.names[node]!r} has no labels; its mean and spread are predicted")
         probabilities = np.exp(log_p)
         if not self.columns.frame:
             return probabilities.T

@@ -163,7 +163,7 @@ def test_predict_says_how_probable_each_label_is(folder, tmp_path, printed, refu
         frame = model.probabilities(name, table)
         assert names == [f"{name}={label}" for label in frame.columns]
         np.testing.assert_allclose(values, frame, rtol=1e-12)
-    assert "'x' has no labels" in refused(*of_rows, "--probabilities", "x")
+    assert "'x' has no labels; its mean and spread are predicted" in refused(*of_rows, "--probabilities", "x")
     assert "leave it out with --probabilities" in refused(*of_rows, "--probabilities", "died", "--what", "std")
     (tmp_path / "gap.csv").write_text("x,died,floor\n,yes,a\n1.0,,b\n", encoding="utf-8")
     of_gaps = printed(
