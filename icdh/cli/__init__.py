@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from icdh._utils.labels import did_you_mean, listed
 from icdh._version import __version__
-from icdh.cli._input import check_files, is_model
+from icdh.cli._input import MODEL, check_files
 from icdh.cli._messages import BAD_INPUT, as_option, explained
 from icdh.cli._messages import report as say  # the name of a command is taken
 from icdh.cli._options import PARAMETERS, REQUIRED, Command, EstimatorOptions, Once, parameter
@@ -182,9 +182,9 @@ class CommandParser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """Refuse unknown arguments at once, with a suggestion."""
         known, unknown = super().parse_known_args(args, namespace or argparse.Namespace())
-        model = getattr(known, "data", None)
-        takes_model = "--model" in self._option_string_actions and not hasattr(known, "model") and is_model(model)
-        if takes_model and len(unknown) == 1 and not unknown[0].startswith("-"):
+        model = str(getattr(known, "data", None))
+        is_first = "--model" in self._option_string_actions and model.lower().endswith(MODEL)
+        if is_first and not hasattr(known, "model") and len(unknown) == 1 and not unknown[0].startswith("-"):
             known.model, known.data, unknown = model, unknown[0], []  # first the model, then the table
         if unknown and unknown[0].startswith(("--where", "--filter", "--rows-where")):
             self.error("no option selects rows: write those to read into a file of their own; quote > and < in a shell")

@@ -55,7 +55,7 @@ def _check(command: "Effects") -> None:
     needs_rows = command.report or (command.plot and not command.values)
     if needs_rows and (command.values or is_model(command.data)):
         raise ValueError("--report and --plot of an answer need its table: icdh effects MODEL.icdh TABLE --cause ...")
-    if command.model and command.data and (command.cause is None or command.values):
+    if is_model(command.model) and command.data and (command.cause is None or command.values):
         how = "or ask about one pair by --cause and --effect, without --values"
         raise ValueError(f"{command.model} answers this without a table; leave {command.data} out, {how}")
 

@@ -72,6 +72,8 @@ REFUSED = [
     ("fit dtaa.csv", "there is no file dtaa.csv; did you mean 'data.csv'?"),
     ("fit data.csv --truth absent.csv", "there is no file absent.csv"),
     ("sample absent.icdh", "there is no file absent.icdh"),
+    ("effects absent.icdh data.csv", "there is no file absent.icdh"),
+    ("effects absent.icdh data.csv --cause a --effect b", "there is no file absent.icdh"),
     ("evaluate missing.csv chain.csv", "missing.csv"),
     ("check model.icdh data.csv --questions new.txt", "must end in .toml"),
     ("check model.icdh data.csv --questions data.csv", "choose another file"),
