@@ -261,6 +261,8 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
             transform=found.transform,
         )
         about = about_table(table)
+        if table.related is not None:
+            about["n_effective"] = table.n_observations / found.scores.models.largest_design_effect()
         model, learned, in_time = refit(found, StructuralModel(columns, kept, [CONSTANT] * N, about=about), clock)
         doubts = DataDoubts(model, table)
         self._learn(

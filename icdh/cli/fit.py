@@ -132,16 +132,16 @@ def _about_rows(model: Learned, records: Sequence[EdgeCheck]) -> Iterator[str]:
     from icdh._estimators.graph_search import SIZES
 
     about = model.model_.about
-    n_rows = about.get("n_observations", 0)
+    n_rows, n_effective = about.get("n_observations", 0), about.get("n_effective", 0.0)
     if about.get("weights") == "sampling":
-        yield f"rows have weights: effective sample size {about.get('n_effective', 0.0):.0f} of {n_rows}"
+        yield f"rows have weights: effective sample size {n_effective:.0f} of {n_rows}"
     elif records and isinstance(model, HNMSearch):
-        scores, counted_rows = model.found_graph().scores, n_rows
+        counted_rows = n_rows
         if n_rows > SIZES.long_table:
             counted_rows = SIZES.subsample
             yield f"strengths are in nats of {counted_rows:,} of {n_rows:,} rows"
-        if scores.families.related is not None:
-            size = counted_rows / scores.models.largest_design_effect()
+        if "related" in about:
+            size = n_effective * counted_rows / n_rows
             yield f"rows depend on one another: effective sample size down to {size:,.0f} of {counted_rows:,}"
 
 

@@ -221,8 +221,10 @@ def _assumptions(model: StructuralModel, table: Table | None, check: ModelCheck 
         rows.append((shape, noise, bool(odd)))
     if table is not None:
         M, N = table.n_observations, table.n_variables
-        is_short = 20 * N > M
-        rows.append(("There are enough rows.", f"{M} rows for {N} variables" + " are few" * is_short, is_short))
+        size = min(model.about.get("n_effective", M), M)
+        counted = f"{M} rows for {N} variables" + f", effective sample size {size:,.0f}" * (size < M)
+        is_short = size < 20 * N
+        rows.append(("There are enough rows.", counted + " are few" * is_short, is_short))
     return [dict(zip(("assumption", "against", "doubtful"), row, strict=True)) for row in rows]
 
 

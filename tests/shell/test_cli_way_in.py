@@ -2,6 +2,7 @@
 
 import io
 import logging
+import re
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
@@ -256,7 +257,12 @@ def test_dependent_rows_are_said_to_be_what_nats_count(tmp_path, printed):
     rng = np.random.default_rng(0)
     walk = np.cumsum(rng.normal(size=200))
     write_table(tmp_path / "walk.csv", np.column_stack([walk, walk + rng.normal(size=200)]), ["a", "b"])
-    assert "rows depend on one another: effective sample size " in printed("fit", tmp_path / "walk.csv", "--sequence")
+    model, page = tmp_path / "m.icdh", tmp_path / "page.html"
+    out = printed("fit", tmp_path / "walk.csv", "--sequence", "--save", model, "--report", page)
+    size = re.search("rows depend on one another: effective sample size down to ([0-9]+) of 200\n", out).group(1)
+    printed("report", model, tmp_path / "walk.csv", "--sequence", "--output", tmp_path / "again.html")
+    for path in (page, tmp_path / "again.html"):
+        assert f"200 rows for 2 variables, effective sample size {size} are few" in path.read_text(encoding="utf-8")
 
 
 def test_groups_of_a_long_table_have_both_lines(tmp_path, printed):
