@@ -128,6 +128,7 @@ def test_a_linear_predictor_knows_weights_copies_of_causes_and_signs(count):
     often = fit_generalised_linear(x.repeat(times, axis=1), OrdinalResponse(y.repeat(times), None))
     weighted = fit_generalised_linear(x, OrdinalResponse(y, times * 1.0))
     assert weighted.evidence == pytest.approx(often.evidence, rel=1e-10)
+    assert_allclose([*weighted.intercepts, *weighted.slopes], [*often.intercepts, *often.slopes], atol=1e-6)
     copied = fit_generalised_linear(np.vstack([x, x[0] + 2.0 * x[1]]), OrdinalResponse(y, None))
     assert copied.evidence == pytest.approx(fit.evidence, rel=1e-10)
     turned = fit_generalised_linear(3.0 - 2.0 * x, OrdinalResponse(-y, None))
@@ -142,7 +143,17 @@ def test_where_a_cause_separates_the_levels_there_is_no_linear_predictor():
     of_one = np.where(copied, 1.0, x[1] + x[0] > 0.0)
     assert fit_generalised_linear(np.stack([copied, x[1]]), OrdinalResponse(of_one, None)) is None
     assert fit_generalised_linear(x[:, :12], OrdinalResponse((x[1, :12] > 0.0) * 1.0, None)) is None
+    assert fit_generalised_linear(np.vstack([x, x**2])[:, :16], OrdinalResponse(np.arange(16) % 2.0, None)) is None
     assert fit_generalised_linear(x, CategoricalResponse((x[0] > 0.0) * 1, 2, None)) is None
+
+
+def test_where_rows_depend_on_one_another_two_values_have_no_linear_model():
+    x, y = leveled(2, n=600)
+    related, alone = (HNMSearch().fit(np.column_stack([*x, y]), groups=of) for of in (np.arange(600) // 5, None))
+    scores = [fit.found_graph().scores for fit in (related, alone)]
+    places = [fit.found_graph().table.order.tolist().index(2) for fit in (related, alone)]
+    scored = [of.models.linear_score((k, ((k + 1) % 3,)), "gaussian") for of, k in zip(scores, places, strict=True)]
+    assert scored[0] == np.inf > scored[1]
 
 
 @pytest.mark.parametrize("count", [2, 4])

@@ -21,11 +21,13 @@ from support.model import (
     Splines,
     _ridge,
     adjustment_set,
+    by_frequency,
     contrasts_of,
     demeaned,
     mixture,
     multiple_of,
     natural_spline,
+    oriented,
     parent_sets,
     reference_of,
     robustness_value,
@@ -419,6 +421,15 @@ def test_signs_and_codes_change_nothing_but_the_sign(cause, effect, balanced):
     first = numbers(table)
     for of, other in others.items():
         assert numbers(other, 1.0 if of == "covariates" else -1.0) == pytest.approx(first, rel=1e-6), of
+
+
+def test_codes_follow_how_often_values_occur():
+    np.testing.assert_array_equal(by_frequency(np.array([5.0, 1.0, 1.0, 2.0, 2.0, 2.0])), [0, 1, 1, 2, 2, 2])
+    for column in ([0.0, 0.0, 1.0], [0.0, 1.0, 5.0], [0.0, 0.0, 3.0, 3.0, 3.5, 4.0]):
+        column = np.array(column)
+        np.testing.assert_array_equal(oriented(-column), oriented(column))
+    other, half = np.array([1.0, 2.0, 3.0, 5.0]), np.array([0.0, 1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(oriented(-half, other), oriented(half, other))
 
 
 def test_groups_of_one_row_are_no_groups(table, answer):

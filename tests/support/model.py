@@ -4,7 +4,7 @@ from icdh._effect import answer
 from icdh._effect.adjustment import adjustment_set, mixture, parent_sets
 from icdh._effect.average import Difference
 from icdh._effect.result import Interval
-from icdh._effect.sample import Estimate, Sample, multiple_of, robustness_value, sandwich
+from icdh._effect.sample import Estimate, Sample, by_frequency, multiple_of, oriented, robustness_value, sandwich
 from icdh._effect.slope import Slope
 from icdh._effect.splines import PENALTIES, Splines, _ridge, demeaned, natural_spline
 from icdh._model.causal import ModelColumns
