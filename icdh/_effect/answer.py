@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 
 import numpy as np
@@ -392,10 +392,14 @@ class _Question:
             raise ValueError(f"no row has one of the values of {option('contrast')}, {first}")
         return pairs
 
+    @cached_property
+    def _oriented_effect(self) -> Floats:
+        return oriented(self.table.values[self.effect])
+
     def _codes(self, variable: int) -> Floats:
         """Return a column whose sign, or whose codes of labels, depend on how often its values occur alone."""
-        values, effect = self.table.values[[variable, self.effect]]
-        return by_frequency(values) if variable in self.table.unordered else oriented(values, oriented(effect))
+        values = self.table.values[variable]
+        return by_frequency(values) if variable in self.table.unordered else oriented(values, self._oriented_effect)
 
     def order(self, covariates: Sequence[int]) -> Integers:
         """Return the order of rows by what the question reads of them, whatever the order of rows and columns.
