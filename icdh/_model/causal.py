@@ -29,6 +29,7 @@ from icdh._utils.labels import listed, plural
 from icdh.exceptions import option, warn
 
 FEWEST_ROWS, OTHER_UNIT = 20, 10.0  # that show another unit, and the ratio of ranges that does
+MOST_FAR = 0.05  # share of rows that may be far from those of the fit
 ROUNDING = 1e-6  # of the range of levels, by which one may be missed: as printed, of single precision
 
 
@@ -195,13 +196,27 @@ class ModelColumns:
         if column in self.levels:
             if (strange := self._are_no_levels(column, values)).any():
                 raise ValueError(f"{argument} is {self._not_a_level(column, np.ravel(values)[strange][0])}")
-        elif self.observed_range is not None:
+        elif self.observed_range is not None and (far := self._are_far(column, values)).any():
             low, high = self.observed_range[:, column]
-            least = 2.0 * low - high if low < 0.0 else max(2.0 * low - high, 0.0)  # amounts are not negative
-            if np.min(values) < least or np.max(values) > 2.0 * high - low:
-                farthest = np.min(values) if np.min(values) < least else np.max(values)
-                rows = f"the rows of column {self.names[column]!r}, {low:g} to {high:g}"
-                warn(f"{argument} is {farthest:g}, far from {rows}: what follows is extrapolation")
+            rows = f"the rows of column {self.names[column]!r}, {low:g} to {high:g}"
+            warn(
+                f"{argument} is {np.ravel(values)[np.ravel(far)][0]:g}, far from {rows}: what follows is extrapolation"
+            )
+
+    def _are_far(self, column: int, values: Floats) -> Mask:
+        """Return which numbers are farther from those of the fit than these are from one another."""
+        if self.observed_range is None or column in self.levels or column in self.categories:
+            return np.zeros(np.shape(values), dtype=bool)
+        low, high = self.observed_range[:, column]
+        least = 2.0 * low - high if low < 0.0 else max(2.0 * low - high, 0.0)  # amounts are not negative
+        return np.asarray((values < least) | (values > 2.0 * high - low))
+
+    def warn_of_extrapolation(self, table: Table) -> None:
+        """Warn of columns that are far from what fit saw in more rows than heavy tails are."""
+        for column, values in enumerate(table.values):
+            if (far := self._are_far(column, values)).mean() > MOST_FAR:
+                rows = f"{far.sum()} of {far.size} rows"
+                warn(f"{rows} of column {self.names[column]!r} are far from those of the fit: this is extrapolation")
 
     def labels_of(self, column: int, number: int) -> list[Label]:
         """Return the labels, or else the levels, of a column that has so many."""

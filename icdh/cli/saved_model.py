@@ -76,6 +76,7 @@ class Predict(options.Actions, options.Format, options.Command):
         if self.missing == "drop" and not len(rows.values):
             raise ValueError(f"--missing drop leaves no row of {self.data}; pass --missing keep, or fill the gaps")
         filled, names = _filled(model, rows), model.names
+        model.columns.warn_of_extrapolation(model.columns.as_table(filled))
         if do:
             answer = model.counterfactual(filled, do)
             rests_on = [list(range(len(names)))] * len(names)  # with a gap, the noise of the row is not known

@@ -147,6 +147,16 @@ def test_predict_leaves_empty_what_rests_on_a_gap(visits, predicted, options, em
     assert "note: results that depend on a gap stay empty: 5 gaps in 4 of 8 rows" in said
 
 
+def test_predictions_far_from_the_rows_of_the_fit_are_said_to_be_extrapolated(folder, chain, tmp_path, shown):
+    rows = chain.values[:40].copy()
+    for beyond, is_said in ((1, False), (20, True)):
+        rows[:beyond, 0] = 50.0
+        write_table(tmp_path / "far.csv", rows, ["a", "b", "c"])
+        code, out, err = shown("predict", folder / "m.icdh", tmp_path / "far.csv")
+        assert (code, len(out.splitlines())) == (0, 41)
+        assert ("20 of 40 rows of column 'a' are far from those of the fit: this is extrapolation" in err) == is_said
+
+
 def test_predict_says_how_probable_each_label_is(folder, tmp_path, printed, refused):
     rng = np.random.default_rng(0)
     x = rng.normal(size=300)
