@@ -245,7 +245,7 @@ class FamilyModels:
             return self.additive.predictor(family)
         if model == "heteroscedastic" and (varying := self.heteroscedastic.fit(family, fit)) is not None:
             return varying.predictor(parents, self.families.widths[parents])
-        if model == "linear" and (graded := self._generalised.get(family)) is not None:
+        if model == "linear" and (graded := self._generalised_linear(family)) is not None:
             return graded.predictor(parents, self.families.widths[parents])
         if model == "linear":
             x, effect = self.families.with_numbers(family)

@@ -147,6 +147,17 @@ def test_where_a_cause_separates_the_levels_there_is_no_linear_predictor():
     assert fit_generalised_linear(x, CategoricalResponse((x[0] > 0.0) * 1, 2, None)) is None
 
 
+def test_a_copy_of_scores_knows_the_linear_predictor():
+    """It has the scores, and no fit of the model that won."""
+    x, y = leveled(2, n=1000)
+    learned = HNMSearch(knowledge={"required": [(0, 2), (1, 2)]}).fit(np.column_stack([*x, y])).found_graph()
+    node, scores = learned.table.order.tolist().index(2), learned.scores.copy()
+    family = node, learned.graph[node]
+    assert scores.model_of(family) == "linear"
+    there, back = (of.models.predictor(family, "linear", of.fit_of(family)) for of in (learned.scores, scores))
+    assert_array_equal(there.slopes, back.slopes)
+
+
 def test_where_rows_depend_on_one_another_two_values_have_no_linear_model():
     x, y = leveled(2, n=600)
     related, alone = (HNMSearch().fit(np.column_stack([*x, y]), groups=of) for of in (np.arange(600) // 5, None))
