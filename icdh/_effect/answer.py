@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 
@@ -337,6 +337,8 @@ class _Question:
         From and to what the cause is set; None of a number whose effect is that of each unit.
     outcome : (str, int or None)
         The label whose probability is the effect, and its code; or none.
+    coded : dict of int to ndarray, shape (n,)
+        Columns of `_codes` that are known, of all questions about one cause and effect.
     """
 
     table: Table
@@ -350,6 +352,7 @@ class _Question:
     level: float
     contrast: Contrast | None = None
     outcome: tuple[str, int | None] = ("", None)
+    coded: dict[int, Floats] = field(default_factory=dict)
 
     def check(self, covariates: Sequence[int]) -> None:
         """Raise ValueError if a column has gaps, cause or effect does not vary, or the target does not suit them."""
@@ -398,8 +401,10 @@ class _Question:
 
     def _codes(self, variable: int) -> Floats:
         """Return a column whose sign, or whose codes of labels, depend on how often its values occur alone."""
-        values = self.table.values[variable]
-        return by_frequency(values) if variable in self.table.unordered else oriented(values, self._oriented_effect)
+        if variable not in self.coded:
+            values, is_label = self.table.values[variable], variable in self.table.unordered
+            self.coded[variable] = by_frequency(values) if is_label else oriented(values, self._oriented_effect)
+        return self.coded[variable]
 
     def order(self, covariates: Sequence[int]) -> Integers:
         """Return the order of rows by what the question reads of them, whatever the order of rows and columns.

@@ -89,7 +89,7 @@ class Difference:
 
     @cached_property
     def _folds(self) -> Integers:
-        """The folds: the value that occurs first is spread over them, whichever contrast is asked about."""
+        """The folds, over which the value that occurs first is spread; the opposite contrast has the same."""
         first = min(self.ends, key=lambda value: int(np.argmax(self.sample.cause == value)))
         return self.sample.folds((self.sample.cause == first) * 1.0)
 

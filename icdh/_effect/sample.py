@@ -83,7 +83,7 @@ class Sample:
         """Whether tensor products of splines tell much more of the cause: else they would cost degrees of freedom."""
         part = self
         if self.groups and not self.within:  # of a group one row: covariates that are alike there tell who it is
-            part = self.of_rows(np.sort(np.unique(self.groups[0], return_index=True)[1]))
+            part = self.of_rows(np.unique(self.groups[0], return_index=True)[1])
         part = part.thinned()
         cause = standardised(demeaned(part.cause, part.within, part.weights))
         plain, tensor = (part._splines(each).error(cause) for each in (False, True))

@@ -5,7 +5,9 @@ import shlex
 import sys
 import zipfile
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import reduce
 from itertools import compress
+from operator import or_
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
@@ -22,6 +24,7 @@ from icdh.cli._options import DELIMITERS, DONE_ABOUT_GAPS, STANDARD_INPUT, Actio
 from icdh.files import LabelledTable, UnreadableTableError, check_writable, read_with_labels, write_table
 from icdh.files.sheet import Options
 from icdh.files.text import delimited
+from icdh.knowledge import Knowledge
 from icdh.progress import Progress
 
 MODEL = ".icdh"
@@ -59,6 +62,11 @@ def loaded(path: str, table: str | None = None) -> StructuralModel:
         swap = "; swap the two: first the model, then the table" if is_model(table) else ""
         raise ValueError(f"{path} is not a fitted model, which icdh fit TABLE --save MODEL{MODEL} writes{swap}")
     return load(path)
+
+
+def with_files(known: Knowledge, paths: Sequence[str]) -> Knowledge:
+    """Return knowledge and that of files together."""
+    return reduce(or_, map(Knowledge.read, paths), known)
 
 
 def check_files(given: Sequence[tuple[str, File, str]]) -> None:

@@ -12,9 +12,8 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial, reduce
+from functools import cache, partial
 from importlib.resources import files
-from operator import or_
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ from icdh._utils.checks import n_workers
 from icdh._utils.clock import Clock
 from icdh._utils.labels import counted, edge_lines, printable
 from icdh.cli import _options as options
-from icdh.cli._input import Input, read_input, source, succeeds
+from icdh.cli._input import Input, read_input, source, succeeds, with_files
 from icdh.cli._messages import BAD_INPUT, INTERRUPTED, report, watched, with_warnings
 from icdh.cli._options import Command, Learned, Learning
 from icdh.cli.saved_model import check_page_path, write_page
@@ -50,7 +49,7 @@ def knowledge_of(known: options.KnowledgeOptions) -> Knowledge:
     """Return the knowledge of the files and of the other options together."""
     groups = {"tiers": known.tiers, "roots": known.roots, "leaves": known.leaves}
     given = Knowledge(forbidden=known.forbid, required=known.require, **groups)
-    return reduce(or_, map(Knowledge.read, known.knowledge), given)
+    return with_files(given, known.knowledge)
 
 
 def estimator_of(command: Learning, rows: Input) -> Learned:

@@ -5,8 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
-from operator import or_
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,10 +15,11 @@ from icdh._model.structural import StructuralModel
 from icdh._utils.arrays import Mask, Observations
 from icdh._utils.labels import printable, variable_index
 from icdh.cli import _options as options
-from icdh.cli._input import Input, check_files, do_of, give_table, loaded, read_input, succeeds
+from icdh.cli._input import Input, check_files, do_of, give_table, loaded, read_input, succeeds, with_files
 from icdh.cli._messages import BAD_INPUT, with_warnings
 from icdh.exceptions import import_extra
 from icdh.files import LabelledTable, write_text
+from icdh.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from icdh.uncertainty.ensemble import GraphEnsemble
@@ -138,10 +138,9 @@ class Check(options.Format, options.Relations, options.Experiments, options.Comm
     def run(self) -> int:
         """Read, check, write the questions and print what was found."""
         from icdh.diagnostics.check import check
-        from icdh.knowledge import Knowledge
 
         model = loaded(self.model, self.data)
-        knowledge = reduce(or_, map(Knowledge.read, self.knowledge), Knowledge())
+        knowledge = with_files(Knowledge(), self.knowledge)
         rows = read_input(self, model).complete()
         result = check(model, rows.table, **rows.relations, knowledge=knowledge, random_state=self.seed)
         done = succeeds(write_text, self.questions, result.questions(self.n_questions))
