@@ -55,11 +55,12 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         chance. Columns that do not vary do not count, contexts of unknown targets do.
     binary_effect_penalty : float, default 5.0
         Further nats that an edge from a number to a binary column must gain. A column of two values or categories is
-        more often a group (a sex, a treatment) than an outcome. The evidence hardly tells the two apart. Of the edges
-        between columns of a natural order in 71 public tables, 62 % point forward with five nats and 56 % without. So
-        little is no belief: in `icdh.posterior` a fifth counts. With zero the evidence alone decides. With a very large
-        number no binary column has a numeric cause, as in conditional Gaussian networks (Lauritzen and Wermuth).
-        ``knowledge`` declares outcomes.
+        more often a group (a sex, a treatment) than an outcome. The evidence hardly tells the two apart. In 122 public
+        tables 60 of 202 arrows between such columns and others point backward with five nats, 105 of 236 without.
+        In 60 simulated ones, whose binary columns are effects as often, there are 193 wrong edges with it and 128
+        without. So little is no belief: in `icdh.posterior` a fifth counts. With zero the evidence alone decides. With
+        a very large number no binary column has a numeric cause, as in conditional Gaussian networks (Lauritzen and
+        Wermuth). ``knowledge`` declares outcomes.
     max_parents : int, default 100
         The most causes of a variable. A limit below what a variable has spoils the graph around it: of 50 linear
         variables, one of them with 30 causes, a limit of 20 leaves 78 errors, the default none.
