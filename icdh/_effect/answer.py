@@ -32,7 +32,7 @@ from icdh._table.kinds import FEW_VALUES, KINDS
 from icdh._table.rows import Groups, checked_weights, with_relations, without_groups
 from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_content
 from icdh._utils.arrays import ByColumn, Floats, Integers, RandomState, TableLike
-from icdh._utils.checks import LEVEL, Choice, random_generator
+from icdh._utils.checks import LEVEL, Choice, check_same_rows, random_generator
 from icdh._utils.labels import listed, printable, variable_index
 from icdh._utils.parallel import single_blas_thread
 from icdh.exceptions import option, warn
@@ -163,6 +163,7 @@ def effect(
             f"a model keeps no rows, so that it has no intervals; give the table, and the model by {option('model')}, "
             "or ask the model alone for effects() and average_effect()"
         )
+    check_same_rows(X, sample_weight, "sample_weight")
     variables = [cause, effect, *(() if isinstance(adjust, str) else adjust)]
     X, ways, labels_of_units, shares = _without_units(X, variables, groups, within, sample_weight)
     for fixed in () if isinstance(adjust, str) else labels_of_units.keys() & map(str, adjust):

@@ -165,6 +165,8 @@ class Interventions:
     reference: Hashable = None
 
     def __post_init__(self) -> None:
+        labels = self.conditions.index if hasattr(self.conditions, "iloc") else None
+        object.__setattr__(self, "row_labels", labels)  # of a pandas column, which another order of rows contradicts
         if not isinstance(self.targets, Mapping):
             raise TypeError(f"targets must map every condition to the variables it sets; got {self.targets!r}")
         object.__setattr__(self, "conditions", tuple(self.conditions))

@@ -186,6 +186,11 @@ def _places(labels: Foreign, names: Sequence[Hashable], argument: str) -> list[i
 
 
 def check_same_rows(X: Foreign, other: Foreign, argument: str) -> None:
-    """Raise ValueError if a pandas object has other labels of rows than a pandas frame, or another order."""
-    if hasattr(X, "iloc") and hasattr(other, "iloc") and not X.index.equals(other.index):
-        raise ValueError(f"{argument} has other row labels than X; pass {argument}.loc[X.index], or its values alone")
+    """Raise ValueError if a pandas object has other labels of rows than a pandas frame, or another order.
+
+    An object that keeps the labels of the rows that it was made of has them as ``row_labels``.
+    """
+    labels = other.index if hasattr(other, "iloc") else getattr(other, "row_labels", None)
+    if hasattr(X, "iloc") and labels is not None and not X.index.equals(labels):
+        made_of = argument if hasattr(other, "iloc") else "conditions"
+        raise ValueError(f"{argument} has other row labels than X; pass {made_of}.loc[X.index], or its values alone")

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from support.table import columns_of, frame_of
 
 import icdh
-from icdh import HNMSearch, bootstrap, causal_direction, check
+from icdh import HNMSearch, Interventions, bootstrap, causal_direction, check, effect
 from icdh.exceptions import MissingExtraError
 
 QUICK = {"hidden_units": 3, "n_restarts": 1, "noise_distribution": "gaussian", "column_transform": "none"}
@@ -207,7 +207,11 @@ def test_masks_of_other_labels_are_refused(frame):
     columns = pd.DataFrame(False, index=frame.index, columns=list("abe"))
     rows, cause = columns.set_axis(list("abc"), axis=1).iloc[::-1], frame["a"].iloc[::-1]
     model = HNMSearch(n_restarts=1).fit(frame)
+    weights, conditions = cause - cause.min() + 1.0, Interventions(cause > 0.0, {True: ["a"], False: []})
+    remedy = "interventions has other row labels than X; pass conditions.loc[X.index]"
     for said, ask in (
+        (remedy, lambda: HNMSearch().fit(frame, interventions=conditions)),
+        ("sample_weight has other row labels", lambda: effect(frame, "a", "b", [], sample_weight=weights)),
         ("interventions has the label 'e', which no variable", lambda: HNMSearch().fit(frame, interventions=columns)),
         ("edge_probability has the label 'e'", lambda: model.model_.with_edge_probability(columns[:3].corr())),
         ("interventions has other row labels than X", lambda: HNMSearch().fit(frame, interventions=rows)),
