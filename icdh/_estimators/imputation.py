@@ -220,6 +220,8 @@ def fit_to_imputed(
     whole = [fitted for fitted in fits[1:] if not fitted.timed_out_] or fits[:1]
     graphs = np.array([fitted.adjacency_matrix_ != 0 for fitted in whole])
     probability = graphs.mean(axis=0)
-    typical = whole[int(np.argmin(np.abs(graphs - probability).sum(axis=(1, 2))))]
+    distances = np.abs(graphs - probability).sum(axis=(1, 2))
+    # Of equal ones the last: values of similar rows understate dependence, and the first draws still remember them.
+    typical = whole[int(np.flatnonzero(distances == distances.min())[-1])]
     late = is_cut or typical.timed_out_
     return typical, {"edge_probability_": probability, "imputations_": whole, "timed_out_": late}, to_say

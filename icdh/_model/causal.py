@@ -392,8 +392,8 @@ class CausalModel:
         """The variables whose values are labels, which have no mean."""
         return {n for n, known in self.columns.categories.items() if not known.ordered}
 
-    def in_units(self, node: int, scaled: Floats) -> Floats:
-        """Return natural values of a variable in its units.
+    def in_units(self, node: int, scaled: Floats, is_rounded: bool = True) -> Floats:
+        """Return natural values of a variable in its units, rounded as its column is or not.
 
         Parameters
         ----------
@@ -401,7 +401,11 @@ class CausalModel:
             The variable.
         scaled : ndarray, shape (M,)
             Its scaled values.
+        is_rounded : bool
+            Whether they are.
         """
+        if not is_rounded:
+            return self.columns.scaling.undo(scaled, node)
         return self.conditionals[node].law.rounded(self.columns.in_units(node, scaled))
 
     def moments(self, node: int, values: Floats) -> tuple[Floats, Floats]:

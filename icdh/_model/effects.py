@@ -141,11 +141,15 @@ class Rows(NamedTuple):
         The same, scaled.
     noise : ndarray, shape (N, M)
         The standardised noise of every variable.
+    is_rounded : bool
+        Whether numbers that an intervention changes are rounded as their column is. The noise of an observed number is
+        that of the middle of its cell, so that all rows would be rounded the same way.
     """
 
     values: Floats
     scaled: Floats
     noise: Floats
+    is_rounded: bool = True
 
 
 def drawn(model: CausalModel, n_rows: int, rng: np.random.Generator) -> Rows:
@@ -159,10 +163,12 @@ def drawn(model: CausalModel, n_rows: int, rng: np.random.Generator) -> Rows:
     return Rows(values, scaled, noise)
 
 
-def _natural(model: CausalModel, node: int, scaled: Floats, noise: Floats) -> Floats:
-    """Return a variable given its causes and its noise, all of shape (M,)."""
+def _natural(model: CausalModel, node: int, scaled: Floats, noise: Floats, is_rounded: bool = True) -> Floats:
+    """Return a variable given its causes and its noise, all of shape (M,), rounded as its column is or not."""
     natural = model.conditionals[node].draw(model.others_held(node, scaled), noise)
-    return model.columns.scaling.apply(model.in_units(node, natural), node) if node in model.columns.grids else natural
+    if not is_rounded or node not in model.columns.grids:
+        return natural
+    return model.columns.scaling.apply(model.in_units(node, natural), node)
 
 
 def abducted(model: CausalModel, values: Floats, scaled: Floats) -> Rows:
@@ -174,7 +180,7 @@ def abducted(model: CausalModel, values: Floats, scaled: Floats) -> Rows:
     for node, conditional in enumerate(model.conditionals):
         if (of_rows := conditional.noise(scaled[node], model.others_held(node, scaled))) is not None:
             noise[node] = of_rows
-    return Rows(values, scaled, noise)
+    return Rows(values, scaled, noise, is_rounded=False)
 
 
 def under(model: CausalModel, rows: Rows, do: ByColumn[object] | None, as_numbers: AsNumbers | None = None) -> Floats:
@@ -184,6 +190,9 @@ def under(model: CausalModel, rows: Rows, do: ByColumn[object] | None, as_number
     determined: labels, levels and point masses.
     """
     values, scaled = rows.values.copy(), rows.scaled.copy()
+
+    def in_units(node: int, natural: Floats) -> Floats:
+        return model.in_units(node, natural, rows.is_rounded or bool(np.isnan(rows.noise[node]).any()))
 
     def respond(node: int, scaled: Floats) -> Floats:
         if np.isnan(rows.noise[node]).any():
@@ -195,13 +204,13 @@ def under(model: CausalModel, rows: Rows, do: ByColumn[object] | None, as_number
                 )
             as_set: Floats = scaled[node]
             return as_set
-        natural = _natural(model, node, scaled, rows.noise[node])
-        values[node] = model.in_units(node, natural)
+        natural = _natural(model, node, scaled, rows.noise[node], rows.is_rounded)
+        values[node] = in_units(node, natural)
         return natural
 
     def on_scaled(node: int, action: Action) -> Action:
         def act(natural: Floats) -> Floats:
-            values[node] = action(model.in_units(node, natural))
+            values[node] = action(in_units(node, natural))
             return model.columns.scaled_action(node, values[node])
 
         return act

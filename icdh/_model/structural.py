@@ -275,7 +275,8 @@ class StructuralModel(CausalModel):
 
         Notes
         -----
-        Every row keeps its own noise, (X - mean) / standard deviation given the causes.
+        Every row keeps its own noise, (X - mean) / standard deviation given the causes. A rounded number has that of
+        the middle of its cell, and its counterfactual is not rounded again: else it would not move, or by a whole step.
 
         Examples
         --------

@@ -120,7 +120,8 @@ def nearest(levels: Floats, values: Floats) -> Integers:
 class Grid:
     """The numbers that a column is recorded by.
 
-    They are (first + k step) / 10^digits for whole k; or the observed values, where new rows repeat what others hold.
+    They are (first + k step) / 10^digits for whole k. Where new rows repeat what others hold, they are the observed
+    values, and beyond these the former, if the observed ones are of that form.
 
     Attributes
     ----------
@@ -142,8 +143,14 @@ class Grid:
 
     def nearest(self, values: Floats) -> Floats:
         """Return the nearest numbers, shape (n,), to the last bit as decimals are read."""
-        if self.observed.size:
-            return self.observed[nearest(self.observed, values)]
+        if not self.observed.size:
+            return self._regular(values)
+        seen, is_inside = self.observed[nearest(self.observed, values)], np.ones(values.shape, dtype=bool)
+        if np.array_equal(self._regular(self.observed), self.observed):
+            is_inside = (values >= self.observed[0]) & (values <= self.observed[-1])
+        return np.where(is_inside, seen, self._regular(values))
+
+    def _regular(self, values: Floats) -> Floats:
         steps = np.rint((values * 10.0**self.digits - self.first) / self.step)
         return self.decimals(self.first + self.step * steps)
 

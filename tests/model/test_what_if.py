@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import cases
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from support.families import CONSTANT, Conditional, NormalLaw
 from support.model import ModelColumns, StructuralModel, TotalEffect
@@ -224,6 +225,24 @@ def test_inputs_that_are_no_causes_are_held_at_their_mean():
 def test_constant_variables_stay_unless_set():
     model = model_of("kx", [], [CONSTANT, Known([], [])], offset=[7.0, 0.0])
     np.testing.assert_array_equal(model.counterfactual(np.array([[7.0, 1.0]]), {"k": 9.0}), [[9.0, 1.0]])
+
+
+@pytest.mark.parametrize("step", [1.0, 2.0])
+def test_rounded_numbers_move_with_their_causes(step):
+    """Also beyond all rows, and by less than a step."""
+    rng = np.random.default_rng(0)
+    cause = rng.normal(size=1000)
+    table = np.column_stack([cause, step * np.round((30.0 + 4.0 * cause + 3.0 * rng.normal(size=1000)) / step)])
+    model = HNMSearch(knowledge={"required": [(0, 1)]}, column_transform="none").fit(table).model_
+    for shift in (0.05, 0.3, 3.0):
+        moved, expected = model.counterfactual(table, do={0: Shift(shift)}), 4.0 * shift
+        assert np.mean(moved[:, 1] - table[:, 1]) == pytest.approx(expected, rel=0.1)
+    assert_allclose(model.counterfactual(table, do={0: Shift(0.0)}), table, atol=1e-9)
+    beyond = np.array([4.0, 5.0])
+    answer = model.average_effect(0, 1, beyond, n_samples=4000, random_state=0)
+    assert_allclose(answer.mean, model.predict(np.column_stack([beyond, [0.0, 0.0]]))[:, 1], atol=0.05 * step)
+    assert (answer.std > 2.5).all()
+    assert not (model.sample(500, do={0: 5.0}, random_state=0)[:, 1] % step).any()
 
 
 def test_noise_of_any_shape_has_the_density_of_the_residuals():

@@ -30,6 +30,12 @@ def test_values_that_new_rows_repeat_are_their_grid():
     np.testing.assert_array_equal(grid.nearest(np.array([-9.0, 3.0, 40.0, 900.0])), [0.3, np.pi, 65.0, 65.0])
 
 
+def test_beyond_values_that_new_rows_repeat_the_steps_go_on():
+    values = np.repeat([10.0, 15.0, 25.0, 30.0], 50)
+    grid = grid_of(values)
+    np.testing.assert_array_equal(grid.nearest(np.array([2.0, 19.9, 31.0, 44.0])), [0.0, 15.0, 30.0, 45.0])
+
+
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e200])
 def test_numbers_of_many_digits_have_none(scale):
     assert grid_of(scale * np.random.default_rng(0).normal(size=200)) is None
