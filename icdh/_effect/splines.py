@@ -51,6 +51,19 @@ def natural_spline(x: Floats, knots: Floats) -> Floats:
     return curved
 
 
+def cubic_spline(x: Floats, knots: Floats) -> Floats:
+    """Return the curved part of a cubic spline with free ends, shape (n, knots): zero at the outer knots, and beyond.
+
+    Reflected values have the same functions in the reverse order.
+    """
+    from scipy.interpolate import BSpline
+
+    places = (knots - knots[0]) / np.ptp(knots)
+    x = np.clip((x - knots[0]) / np.ptp(knots), 0.0, 1.0)
+    basis: Floats = BSpline.design_matrix(x, np.pad(places, 3, mode="edge"), 3).toarray()
+    return basis[:, 1:-1]  # with the line and a constant these span what the first and the last add
+
+
 def spline_knots(x: Floats, n_inner: int) -> Floats:
     """Return the ends of a column, and so many quantiles between 5 and 95 %, different ones alone."""
     return np.unique(np.quantile(x, [0.0, *np.linspace(0.05, 0.95, n_inner), 1.0]))

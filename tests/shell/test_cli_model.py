@@ -82,10 +82,14 @@ def test_whole_numbers_come_out_as_they_came_in(tmp_path, printed):
     pay = age + rng.integers(9, 99, 200)
     table.write_text("\n".join(["age,pay", *map("{},{}".format, age, pay)]))
     printed("fit", table, "--require", "age,pay", "--kinds", "age=gridded", "pay=gridded", "--save", model)
-    for ask in (("sample", model, "-n", 50), ("predict", model, table, "--shift", "age=1")):
+    for ask in (("sample", model, "-n", 50), ("predict", model, table, "--do", "pay=30")):
         head, *rows = printed(*ask).splitlines()
         assert head == "age,pay"
         assert all(cell.lstrip("-").isdigit() for row in rows for cell in row.split(","))
+    _, *rows = printed("predict", model, table, "--shift", "age=1").splitlines()
+    moved = np.array([[float(cell) for cell in row.split(",")] for row in rows])
+    assert (moved[:, 0] == age + 1).all()
+    assert 0.2 < np.mean(moved[:, 1] - pay) < 3.0  # no whole number: all rows would be rounded the same way
 
 
 @pytest.fixture(scope="module")
