@@ -61,10 +61,11 @@ def check_path(adjacency: Floats, names: Sequence[Hashable], cause: int, effect:
     )
 
 
-def adjustment_set(adjacency: Floats, cause: int, effect: int) -> list[int]:
+def adjustment_set(adjacency: Floats, cause: int, effect: int, late: Mask | None = None) -> list[int]:
     """Return the covariates that a graph asks for: the other parents of the variables on paths from cause to effect.
 
-    Of all valid sets this one gives the most precise answer.
+    Of all valid sets this one gives the most precise answer. If it holds a variable that is known to come after the
+    cause, the parents of the cause are taken.
 
     Parameters
     ----------
@@ -72,6 +73,8 @@ def adjustment_set(adjacency: Floats, cause: int, effect: int) -> list[int]:
         The graph.
     cause, effect : int
         Their positions.
+    late : ndarray of bool, shape (N,), optional
+        The variables that are known to come after the cause.
 
     References
     ----------
@@ -82,7 +85,14 @@ def adjustment_set(adjacency: Floats, cause: int, effect: int) -> list[int]:
     between = reach[cause] & (reach[:, effect] | (np.arange(len(adjacency)) == effect))
     chosen = (adjacency[:, between] != 0).any(axis=1) & ~between
     chosen[cause] = False
+    if late is not None and (chosen & late).any():
+        chosen = adjacency[:, cause] != 0
     return np.flatnonzero(chosen).tolist()
+
+
+def after_by_tiers(knowledge: Knowledge, names: Sequence[Hashable], cause: int) -> Mask:
+    """Return which variables cannot cause a cause, as they are in later tiers; bool, shape (N,)."""
+    return np.asarray(Knowledge(tiers=knowledge.tiers).rules(names, strict=False).forbidden[:, cause])
 
 
 def notes_on_covariates(
@@ -108,7 +118,7 @@ def notes_on_covariates(
     covariates : sequence of int
         The positions of the covariates.
     """
-    cannot_cause = Knowledge(tiers=knowledge.tiers).rules(names, strict=False).forbidden[:, cause]
+    cannot_cause = after_by_tiers(knowledge, names, cause)
     reach = graphs.descendants(np.zeros(cannot_cause.shape * 2) if adjacency is None else adjacency)
     notes = [
         f"after {printable(names[cause])} by the {source} {'comes' if len(late) == 1 else 'come'} {listed(late)}: "

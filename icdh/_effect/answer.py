@@ -10,6 +10,7 @@ import numpy as np
 
 from icdh._effect.adjustment import (
     adjustment_set,
+    after_by_tiers,
     check_path,
     mixture,
     note_on_arrows_of_cause,
@@ -31,7 +32,7 @@ from icdh._table.frames import column_labels, with_columns, without_column
 from icdh._table.kinds import FEW_VALUES, KINDS
 from icdh._table.rows import Groups, checked_weights, with_relations, without_groups
 from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_content
-from icdh._utils.arrays import ByColumn, Floats, Integers, RandomState, TableLike
+from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, RandomState, TableLike
 from icdh._utils.checks import LEVEL, Choice, check_same_rows, random_generator
 from icdh._utils.labels import listed, printable, variable_index
 from icdh._utils.parallel import single_blas_thread
@@ -209,7 +210,8 @@ def effect(
         sets = parent_sets(graphs.graphs, graphs.weights, *pair)
         answers, notes = [each.mixture(sets) for each in questions], list[str]()
     else:
-        covariates = covariates_of(adjust, model_of(model), table.names, *pair)
+        late = after_by_tiers(Knowledge.of(knowledge), table.names, pair[0])
+        covariates = covariates_of(adjust, model_of(model), table.names, *pair, late)
         adjacency = None if graph is None else graph.adjacency
         notes = notes_on_covariates(adjacency, Knowledge.of(knowledge), table.names, *pair, covariates)
         question.check(covariates)
@@ -293,13 +295,18 @@ def _without_units(
 
 
 def covariates_of(
-    adjust: Sequence[Hashable] | str, graph: StructuralModel | None, names: Sequence[Hashable], cause: int, effect: int
+    adjust: Sequence[Hashable] | str,
+    graph: StructuralModel | None,
+    names: Sequence[Hashable],
+    cause: int,
+    effect: int,
+    late: Mask | None = None,
 ) -> list[int]:
-    """Return the covariates that the user names, or those that the graph asks for."""
+    """Return the covariates that the user names, or those that the graph asks for; see `adjustment_set`."""
     if isinstance(adjust, str):
         assert graph is not None
         check_path(graph.adjacency, graph.names, cause, effect)
-        return adjustment_set(graph.adjacency, cause, effect)
+        return adjustment_set(graph.adjacency, cause, effect, late)
     covariates = list(dict.fromkeys(variable_index(key, names, "adjust") for key in adjust))
     for role, at in (("cause", cause), ("effect", effect)):
         if at in covariates:

@@ -89,6 +89,7 @@ def _fitted(command: "Effects", rows: Input) -> options.Learned:
 
 def _answer(command: "Effects") -> "Effect":
     """Return the answer about one pair."""
+    from icdh._effect.adjustment import after_by_tiers
     from icdh._effect.answer import covariates_of, effect, table_of, with_labels
 
     adjust: str | list[str] = command.adjust[0] if command.adjust else "graph"
@@ -108,7 +109,8 @@ def _answer(command: "Effects") -> "Effect":
     if saved is not None:
         columns = saved.names
         pair = [variable_index(getattr(command, role), columns, role) for role in ("cause", "effect")]
-        read = [columns[k] for k in (*pair, *covariates_of(adjust, saved, columns, *pair))]
+        late = after_by_tiers(knowledge_of(command), columns, pair[0])
+        read = [columns[k] for k in (*pair, *covariates_of(adjust, saved, columns, *pair, late))]
         kinds = with_labels(dict(command.kinds), saved)
         command = replace(command, kinds=[(str(name), kind) for name, kind in kinds.items()])
     if not command.columns:
