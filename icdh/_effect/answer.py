@@ -17,8 +17,8 @@ from icdh._effect.adjustment import (
     notes_on_covariates,
     parent_sets,
 )
-from icdh._effect.average import Difference, percent
-from icdh._effect.result import Curve, Effect
+from icdh._effect.average import Difference
+from icdh._effect.result import Curve, Effect, joint_notes, percent
 from icdh._effect.sample import Estimate, Sample, by_frequency, oriented, robustness_value, strongest_covariate
 from icdh._effect.slope import Slope
 from icdh._effect.splines import standardised
@@ -231,7 +231,7 @@ def effect(
             notes += codes_of_units(table, places, counts, covariates)
     if (fitted := model_of(model)) is not None and adjust == "graph" and not question.is_number:
         notes += note_on_arrows_of_cause(fitted.adjacency, Knowledge.of(knowledge), table.names, *pair)
-    notes = [*answers[0].notes, *notes]
+    notes = [*joint_notes(answers), *notes]
     if fitted is not None and fitted.about.get("weights") and shares is None:
         is_count = fitted.about.get("weights") == "frequency"
         remedy = "repeat every row as often as it counts" if is_count else f"give {option('sample_weight')}"

@@ -45,6 +45,7 @@ from functools import cached_property
 
 import numpy as np
 
+from icdh._effect.result import percent
 from icdh._effect.sample import Estimate, Sample, effective_rows, sandwich
 from icdh._effect.splines import sums_of
 from icdh._utils.arrays import Floats, Integers, Mask
@@ -229,8 +230,3 @@ class Difference:
 def least_probability(n: int) -> float:
     """Return the least probability of a cause that a weight of n rows is made of."""
     return 5.0 / (math.sqrt(n) * math.log(n))
-
-
-def percent(share: float) -> str:
-    """Return a share as text; nearly all is not all."""
-    return f"{100.0 * share:.0f} %" if share <= 0.99 or share == 1.0 else f"{min(100.0 * share, 99.9):.1f} %"

@@ -1,7 +1,7 @@
 """The answer to what happens to a variable if another is changed."""
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
@@ -199,6 +199,11 @@ class Effect(Result):
         """What is changed: "0 -> 1", or "a unit"."""
         return "a unit" if self.contrast is None else " -> ".join(map(shown, self.contrast))
 
+    @property
+    def name(self) -> str:
+        """What tells the answer from those for other labels: "0 -> 1", after the label whose probability it is of."""
+        return f"{self.outcome} {self.change}".strip()
+
     def summary(self) -> str:
         """Return the answer as text."""
         adjusted = "the causes in each graph" if self.adjusted is None else listed(self.adjusted) or "nothing"
@@ -222,8 +227,8 @@ class Effect(Result):
         if counts:
             table["effective rows"] = ", ".join(counts)
         for each in self.others:
-            answer = "no answer" if math.isnan(each.estimate) else str(each.interval)
-            table[f"{each.outcome} {each.change}".strip()] = answer
+            of_rows = "" if each.target_share in (0.0, 1.0) else f"  of {percent(each.target_share)} of the rows"
+            table[each.name] = "no answer" if math.isnan(each.estimate) else f"{each.interval}{of_rows}"
         lines = [f"{pair}, {self.n_rows:,} rows, adjusted for {adjusted}", self.estimand, *aligned(list(table.items()))]
         if math.isfinite(self.robustness_value):
             line = f"hidden cause: one that explains {self.robustness_value:.1%} of what is left of both brings the "
@@ -248,6 +253,20 @@ class Effect(Result):
             The figure.
         """
         return shell("plotting").plot_answer(self, ax)
+
+
+def percent(share: float) -> str:
+    """Return a share as text; nearly all is not all."""
+    return f"{100.0 * share:.0f} %" if share <= 0.99 or share == 1.0 else f"{min(100.0 * share, 99.9):.1f} %"
+
+
+def joint_notes(answers: Sequence["Effect"]) -> list[str]:
+    """Return the notes of answers for several labels, before those that are not of all the labels they are of."""
+    names: dict[str, list[str]] = {}
+    for answer in answers:
+        for note in answer.notes:
+            names.setdefault(note, []).append(answer.name)
+    return [note if len(of) == len(answers) else f"{listed(of)}: {note}" for note, of in names.items()]
 
 
 def as_json(record: Foreign) -> object:

@@ -168,6 +168,7 @@ class Splines:
     ) -> tuple[Floats, float]:
         """Return the means of targets given covariates, shape (n, k), each row by a fit to the other folds.
 
+        They stay in the range of the targets: one row with a covariate far from all others may be predicted anything.
         Beside them stand the degrees of freedom that a fit uses, on average.
 
         Parameters
@@ -199,7 +200,8 @@ class Splines:
                     slopes[fold] += step
                     degrees.append(used)
             predicted.append((self._design * slopes[folds]).sum(axis=1))
-        return np.column_stack(predicted) + centre, float(np.mean(degrees))
+        means = np.column_stack(predicted) + centre
+        return np.clip(means, targets.min(axis=0), targets.max(axis=0)), float(np.mean(degrees))
 
     def probabilities(self, is_one: Mask, folds: Integers, groups: Integers | None = None) -> Floats:
         """Return the probability of a value given covariates, shape (n,), each row by a fit to the other folds.
