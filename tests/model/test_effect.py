@@ -1352,3 +1352,28 @@ def test_steps_do_not_depend_on_the_sign_of_the_cause():
     answer = icdh.effect(table, 1, 2, [0], contrast=(1.0, 3.0))
     turned = icdh.effect(table * [1.0, -1.0, 1.0], 1, 2, [0], contrast=(-1.0, -3.0))
     assert [turned.estimate, *turned.interval] == pytest.approx([answer.estimate, *answer.interval], rel=1e-9)
+
+
+def test_notes_and_shares_of_every_contrast_are_said():
+    rng = np.random.default_rng(0)
+    age = rng.normal(size=900)
+    arm = np.where(rng.random(900) < 0.5, "a", "b").astype(object)
+    arm[(age > 1.0) & (rng.random(900) < 0.5)] = "c"  # of others no row has a counterpart there
+    X = pd.DataFrame({"age": age, "arm": arm, "y": age + (arm == "c") + rng.normal(size=900)})
+    with pytest.warns(DataWarning, match=r"^. -> c: some rows hardly ever"):
+        answer = icdh.effect(X, "arm", "y", ["age"])
+    of_c = next(each for each in (answer, *answer.others) if "c" in each.change)
+    assert f"[{of_c.interval._end(of_c.lower)}, " in answer.summary()
+    assert f"]  of {100.0 * of_c.target_share:.0f} % of the rows" in answer.summary()
+    assert of_c.target_share < 0.5 < answer.target_share
+
+
+def test_one_row_far_from_all_others_moves_little():
+    rng = np.random.default_rng(0)
+    last, cause = np.abs(rng.normal(size=2000)), rng.normal(size=2000)
+    last[7] = 500.0
+    X = np.column_stack([last, cause + np.minimum(last, 3.0), 2.0 * cause + 3.0 * np.minimum(last, 3.0)])
+    X[:, 2] += rng.normal(size=2000)
+    answer = icdh.effect(X, 1, 2, [0])
+    assert answer.lower < 2.0 < answer.upper
+    assert answer.upper - answer.lower < 0.2
