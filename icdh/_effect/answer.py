@@ -228,7 +228,7 @@ def effect(
             counts = np.ones((table.n_variables, table.n_variables), dtype=bool)
             if clusters:  # what does not vary in a group is alike there
                 counts[[k for k in places if is_constant_in(clusters[0], table.values[k])]] = False
-            notes += codes_of_units(table, places, counts, covariates)
+            notes += [*codes_of_units(table, places, counts, covariates), *table.labels_that_differ_by_case(places)]
     if (fitted := model_of(model)) is not None and adjust == "graph" and not question.is_number:
         notes += note_on_arrows_of_cause(fitted.adjacency, Knowledge.of(knowledge), table.names, *pair)
     notes = [*joint_notes(answers), *notes]

@@ -243,7 +243,7 @@ def strongest_covariate(
         rest = np.maximum(errors(others), 1e-300)
         r_y, r_d = np.maximum(1.0 - whole / rest, 0.0).tolist()
         strengths.append(Strength(name, r_y, r_d, multiple_of(r_y, r_d, estimate.value, estimate.scale)))
-    return min(strengths, key=lambda strength: strength.multiple, default=None)
+    return min(strengths, key=lambda of: (of.multiple, -of.of_effect * of.of_cause), default=None)
 
 
 def multiple_of(r_y: float, r_d: float, estimate: float, scale: float) -> float:

@@ -108,7 +108,10 @@ def _requested(contrast: Sequence[Label], categories: Categories | None) -> Cont
         low, high = categories.encoded(list(contrast), "contrast")
         pair = Contrast(float(low), float(high), *contrast)
     else:
-        low, high = (float(value) for value in contrast)
+        try:
+            low, high = (float(value) for value in contrast)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"contrast must hold numbers, as the cause does; got {contrast!r}") from error
         pair = Contrast(low, high, low, high)
     if not np.isfinite(pair[:2]).all() or pair.low == pair.high:
         raise ValueError(f"contrast must hold two different finite values; got {contrast!r}")

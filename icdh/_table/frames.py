@@ -6,6 +6,7 @@ Arguments of the public mathematics become arrays: new ones, float64 in C order;
 are compiled anew for every layout, type and write protection of an array. They meet one.
 """
 
+import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
@@ -326,6 +327,13 @@ def _check_distinct(cells: Cells, numbers: Floats, place: str) -> None:
         )
 
 
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
 def _number(cell: Foreign, place: str, refuses_labels: bool) -> float:
     kind = type(cell).__name__
     if kind in MISSING_TYPES:
@@ -336,7 +344,8 @@ def _number(cell: Foreign, place: str, refuses_labels: bool) -> float:
     if isinstance(cell, (str, bytes)):
         remedy = _ENCODE_OR_SEARCH if refuses_labels else ENCODE
         if not refuses_labels and looks_like_a_number(str(cell)):
-            remedy = f"write numbers without signs and units, or declare it categorical by {option('kinds')}"
+            plain = "convert it by astype(float)" if _is_number(str(cell)) else "write numbers without signs and units"
+            remedy = f"{plain}, or declare it categorical by {option('kinds')}"
         raise TypeError(f"{place} holds text such as {cell!r}, not numbers; {remedy}")
     if kind in _DATES:
         raise TypeError(_IS_DATES.format(place))

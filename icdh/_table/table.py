@@ -301,7 +301,7 @@ class Table:
                 f"{self.n_observations} observations of {self.n_variables} variables: expect an unreliable graph; "
                 "collect more rows or drop columns"
             )
-        if by_case := next(self._labels_that_differ_by_case(), None):
+        if by_case := next(self.labels_that_differ_by_case(range(self.n_variables)), None):
             yield by_case
         if self.declared is not None:
             yield from self._readings(self.declared)
@@ -332,13 +332,17 @@ class Table:
         first: dict[bytes, int] = {}
         return [k for k in columns if self.varying[k] and first.setdefault(self.digest(k), k) == k]
 
-    def _labels_that_differ_by_case(self) -> Iterator[str]:
+    def labels_that_differ_by_case(self, columns: Collection[int]) -> Iterator[str]:
+        """Yield what to know of the labels of some columns that are equal but for upper and lower case, or blanks."""
         for n, categories in self.categories.items():
+            if n not in columns:
+                continue
             by_lower: dict[str, str] = {}
             for label in map(str, categories.labels):
-                other = by_lower.setdefault(label.casefold(), label)
+                other = by_lower.setdefault(label.casefold().strip(), label)
                 if other != label:
-                    yield f"column {self.names[n]!r}: {other!r} and {label!r} differ by case alone; join equal labels"
+                    by = "case" if other.casefold() == label.casefold() else "blanks"
+                    yield f"column {self.names[n]!r}: {other!r} and {label!r} differ by {by} alone; join equal labels"
 
     def _readings(self, declared: Collection[int]) -> Iterator[str]:
         """Yield what columns that are not declared are read as, where it is not what any number is."""

@@ -42,8 +42,9 @@ def texts(names: Iterable[Hashable]) -> list[str]:
 def variable_index(key: Hashable, names: Sequence[Hashable], argument: str) -> int:
     """Return the index of a variable given by name, or else by index, or raise an error that names the argument."""
     names = list(names)
-    if isinstance(key, bool):
-        raise TypeError(f"{option(argument)} must give variables by name or index; got {key!r}")
+    if isinstance(key, bool) or not isinstance(key, Hashable):
+        got = repr(key) if isinstance(key, bool) else f"a {type(key).__name__}"
+        raise TypeError(f"{option(argument)} must give variables by name or index; got {got}")
     if key in names:
         return names.index(key)
     if not isinstance(key, numbers.Integral):

@@ -1377,3 +1377,36 @@ def test_one_row_far_from_all_others_moves_little():
     answer = icdh.effect(X, 1, 2, [0])
     assert answer.lower < 2.0 < answer.upper
     assert answer.upper - answer.lower < 0.2
+
+
+def test_labels_that_differ_by_case_or_blanks_are_said():
+    rng = np.random.default_rng(0)
+    for other, by in (("Yes", "case"), ("yes ", "blanks")):
+        arm = np.array(["no", "yes", other], dtype=object)[rng.integers(0, 3, size=300)]
+        X = pd.DataFrame({"arm": arm, "y": rng.normal(size=300)})
+        with pytest.warns(DataWarning, match=f"column 'arm': .* differ by {by} alone"):
+            icdh.effect(X, "arm", "y", [])
+
+
+def test_the_strongest_covariate_does_not_depend_on_their_order():
+    rng = np.random.default_rng(5)
+    strong, weak = rng.normal(size=(2, 300))
+    cause = 0.3 * strong + 0.3 * weak + rng.normal(size=300)
+    X = np.column_stack([strong, weak, cause, 20.0 * cause + strong + rng.normal(size=300)])
+    first, second = (icdh.effect(X, 2, 3, adjust).strongest for adjust in ([0, 1], [1, 0]))
+    assert first.multiple == np.inf
+    assert (first.name, second.name) == ("x0", "x0")
+    assert first.of_effect == pytest.approx(second.of_effect)
+
+
+@cases(
+    ("ask", "said"),
+    (lambda X: icdh.effect(X, 1, 0, [], contrast=("no", "yes")), "contrast must hold numbers, as the cause does"),
+    (lambda X: HNMSearch().fit(X).model_.probabilities(X, 0), "variable must give variables by name or index; got a"),
+    (lambda X: HNMSearch().fit(X.astype({0: str})), "convert it by astype"),
+)
+def test_what_an_argument_is_not(ask, said):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(np.column_stack([rng.integers(10, 90, size=100), rng.integers(0, 2, size=100)]))
+    with pytest.raises((TypeError, ValueError), match=said):
+        ask(X)
