@@ -110,7 +110,7 @@ def _answer(command: "Effects") -> "Effect":
         columns = saved.names
         pair = [variable_index(getattr(command, role), columns, role) for role in ("cause", "effect")]
         late = after_by_tiers(knowledge_of(command), columns, pair[0])
-        read = [columns[k] for k in (*pair, *covariates_of(adjust, saved, columns, *pair, late))]
+        read = [columns[k] for k in (*pair, *covariates_of(adjust, saved, columns, pair[0], pair[1], late))]
         kinds = with_labels(dict(command.kinds), saved)
         command = replace(command, kinds=[(str(name), kind) for name, kind in kinds.items()])
     if not command.columns:
