@@ -54,6 +54,8 @@ FLAT = 0.03**2 / 12.0  # variance of ranks that differ by three hundredths of th
 INDEPENDENT = 0.1  # of the spread of a column, that sums of others must leave
 BATCHES = 4, 8, 16, 32, 64  # rows in a row
 OVERLAP, FEWEST = 800.0 / 1848.0, 10.0  # independent ones of overlapping third differences; fewest of these
+BEYOND_CHANCE = 4.0  # standard errors of the correlation of neighbours
+IN_ONE_DIRECTION = 0.9  # share of the steps of a column that sorts the rows
 BY_CHANCE = 0.0003  # probability that a sum of independent rows varies so much
 DEGREE, MOST_FUNCTIONS = 5, 100  # of a polynomial of a column; of all columns together
 SHORTEST_TREND = 8  # rows: fewer are in order by chance
@@ -321,8 +323,11 @@ def left_by_smooth(series: Floats, column: Floats) -> Floats:
     return rest / np.maximum(between, np.finfo(float).tiny)
 
 
-def resembles_its_past(series: Floats, values: Floats) -> bool:
+def resembles_its_past(series: Floats, values: Floats, others: Floats | None = None) -> bool:
     """Return whether a series, shape (M,), depends on its past, beyond what columns of a table, (N, M), explain.
+
+    Where none of these columns, and of ``others``, sorts the rows, ranks of neighbours have no correlation. It is all
+    that a short series tells.
 
     Sums of so many consecutive ranks are independent, too, if rows are. Then the squares of their third differences are
     1, 9, 9 and 1 times those of the ranks, in the mean; so it is in sorted tables, which change smoothly.
@@ -334,6 +339,9 @@ def resembles_its_past(series: Floats, values: Floats) -> bool:
     if Relation.of_consecutive(series.size).alike(_ranks_beside(labels, series[np.newaxis]))[0] > 0.0:
         return True
     rest = _ranks_beside(_with_polynomials(labels, values), series[np.newaxis])[0]
+    sorting = values if others is None else np.vstack([values, others[:, :MOST_SORTED]])
+    if _lag_one(rest[np.newaxis])[0] > BEYOND_CHANCE / rest.size**0.5 and not _sorts(sorting).any():
+        return True
     for length in BATCHES if float(np.square(rest).mean()) > FLAT else ():
         parts = rest[: rest.size // length * length].reshape(-1, length)
         if len(parts) < 4 / OVERLAP:
@@ -420,6 +428,12 @@ def _sequence(values: Floats, residuals: Floats) -> Dependence | None:
         return None
     columns = serial[matters.any(axis=0) | matters.any(axis=1)]
     return Dependence("sequence", columns.tolist(), n_independent)
+
+
+def _sorts(values: Floats) -> Mask:
+    """Return which columns, (N, M), sort the rows, or blocks of them: nearly all steps are in one direction, or none."""
+    steps = np.sign(np.diff(values, axis=1))
+    return np.asarray(np.maximum((steps >= 0.0).mean(axis=1), (steps <= 0.0).mean(axis=1)) > IN_ONE_DIRECTION)
 
 
 def _lag_one(series: Floats) -> Floats:

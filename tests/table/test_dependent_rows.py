@@ -194,6 +194,17 @@ def test_resemblance_of_independent_rows_is_zero_on_average():
     assert 0.6 < deviations.std() < 1.1
 
 
+def test_short_series_resemble_their_past():
+    rng, told = np.random.default_rng(0), []
+    for _ in range(20):
+        cause, effect = autoregressive(rng, 135, 2, 0.8).T
+        told.append(resembles_its_past(cause * effect, cause[np.newaxis], effect[np.newaxis]))
+    assert sum(told) >= 15
+    series = autoregressive(rng, 135, 1, 0.8).T
+    assert resembles_its_past(series[0], rng.normal(size=(1, 135)))
+    assert not [1 for row in rng.normal(size=(200, 2, 80)) if resembles_its_past(row[0], row[1:])]
+
+
 def test_a_series_that_resembles_its_past_is_told_from_blocks():
     rng = np.random.default_rng(11)
     labels = np.repeat(np.arange(8.0), 50)
