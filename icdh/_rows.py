@@ -431,7 +431,7 @@ def _sequence(values: Floats, residuals: Floats) -> Dependence | None:
 
 
 def _sorts(values: Floats) -> Mask:
-    """Return which columns, (N, M), sort the rows, or blocks of them: nearly all steps are in one direction, or none."""
+    """Return which columns, (N, M), sort the rows, or blocks of them: nearly all steps are in one direction."""
     steps = np.sign(np.diff(values, axis=1))
     return np.asarray(np.maximum((steps >= 0.0).mean(axis=1), (steps <= 0.0).mean(axis=1)) > IN_ONE_DIRECTION)
 
