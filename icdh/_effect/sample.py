@@ -30,7 +30,7 @@ from itertools import combinations
 import numpy as np
 
 from icdh._effect.result import Strength
-from icdh._effect.splines import Splines, demeaned, standardised, sums_of
+from icdh._effect.splines import Ridge, Splines, demeaned, standardised, sums_of
 from icdh._rows import numbered
 from icdh._utils.arrays import Floats, Integers, Mask
 
@@ -229,18 +229,26 @@ def strongest_covariate(
         for column in (sample.effect, sample.cause, *sample.covariates)
     )
 
-    def errors(covariates: Sequence[int]) -> Floats:
-        splines = sample.splines_of(covariates)
-        return np.array([splines.error(effect, cause), splines.error(cause)])
+    every = list(range(len(names)))
+    splines, strengths = sample.splines_of(every), []
+    products = splines.products(effect, cause, *columns)
+    of_effect, of_cause, *of_columns = range(len(products) - len(columns) - 2, len(products))
 
-    every, strengths = list(range(len(names))), []
-    whole = errors(every)
+    def errors(covariates: Sequence[int], *targets: int, beside: Sequence[int] = ()) -> list[float]:
+        """Return the errors of columns of the products given covariates, and perhaps another column."""
+        kept = [*splines.columns_of(covariates), *beside]
+        ridge = Ridge(products[np.ix_(kept, kept)])
+        return [ridge.fit(products[kept, target], float(products[target, target]))[1] for target in targets]
+
+    whole = np.array(errors(every, of_effect, beside=[of_cause]) + errors(every, of_cause))
     for k, name in enumerate(names):
         others = every[:k] + every[k + 1 :]
-        if others and sample.splines_of(others).error(columns[k]) < NEARLY_ALL:
+        given, left = errors(others, of_cause, of_columns[k])
+        if others and left < NEARLY_ALL:
             follows_from = sample.determining(sample.covariates[k])
             others = [j for j in others if j not in follows_from]
-        rest = np.maximum(errors(others), 1e-300)
+            (given,) = errors(others, of_cause)
+        rest = np.maximum([*errors(others, of_effect, beside=[of_cause]), given], 1e-300)
         r_y, r_d = np.maximum(1.0 - whole / rest, 0.0).tolist()
         strengths.append(Strength(name, r_y, r_d, multiple_of(r_y, r_d, estimate.value, estimate.scale)))
     return min(strengths, key=lambda of: (of.multiple, -of.of_effect * of.of_cause), default=None)

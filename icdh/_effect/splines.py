@@ -154,14 +154,26 @@ class Splines:
         columns = np.column_stack([columns, short[:, i] * short[:, j]])
         design = standardised(demeaned(columns, within, weights))
         varies = np.abs(design).max(axis=0, initial=0.0) > 0.0
+        of_columns = np.vstack([[*owners, *owners[i]], [*owners, *owners[j]]]).astype(int)[:, varies]
+        self._owners = np.hstack([np.full((2, 1), -1), of_columns])  # the covariates of each column; of the first none
         self.lines = LINES * design[:, :n_lines][:, varies[:n_lines]]
         curved = design[:, n_lines:][:, varies[n_lines:]]
         self._design, self._weights = np.column_stack([np.ones(weights.size), self.lines, curved]), weights
 
+    def products(self, *further: Floats) -> Floats:
+        """Return weighted sums of products of all columns of the design, and further ones, shape (k, k)."""
+        columns = np.column_stack([self._design, *further])
+        products: Floats = columns.T @ (self._weights[:, np.newaxis] * columns)
+        return products
+
+    def columns_of(self, covariates: Sequence[int]) -> Integers:
+        """Return the columns of the design that some of the covariates make, the first one of ones."""
+        return np.flatnonzero(np.isin(self._owners, [-1, *covariates]).all(axis=0))
+
     def error(self, target: Floats, *beside: Floats) -> float:
         """Return the least error of generalised cross-validation, of the covariates and perhaps more columns."""
-        columns = np.column_stack([self._design, *beside, target])
-        return _ridge(columns.T @ (self._weights[:, np.newaxis] * columns), 0)[1]
+        products = self.products(*beside, target)
+        return Ridge(products[:-1, :-1]).fit(products[:-1, -1], products[-1, -1])[1]
 
     def means(
         self, targets: Floats, folds: Integers, steps: int = 0, rows: Mask | None = None, most: float = np.inf
@@ -188,18 +200,18 @@ class Splines:
         if width == 1:  # nothing to adjust for: the mean of all rows
             return np.broadcast_to(np.average(targets, axis=0, weights=weights[-1]), targets.shape), 0.0
         centre, degrees = targets.mean(axis=0), list[float]()
-        columns, predicted = np.column_stack([self._design, targets - centre]), []
-        stages = [_training_products(columns, each, folds) for each in weights]
-        for k in range(width, columns.shape[1]):
-            slopes, kept = np.zeros((len(stages[0]), width)), [*range(width), k]
-            for products, limit in zip(stages, (np.inf, most), strict=False):
-                for fold, before in enumerate(slopes):
-                    left = np.eye(width + 1)
-                    left[:width, width] = -before
-                    step, _, used = _ridge(left.T @ products[fold][np.ix_(kept, kept)] @ left, steps, limit)
-                    slopes[fold] += step
+        columns = np.column_stack([self._design, targets - centre])
+        slopes = np.zeros((int(folds.max()) + 1, width, targets.shape[1]))
+        for of_weights, limit in zip(weights, (np.inf, most), strict=False):
+            for products, before in zip(_training_products(columns, of_weights, folds), slopes, strict=True):
+                ridge, moments = Ridge(products[:width, :width]), products[:width, width:]
+                left = moments - ridge.products @ before
+                squares = np.diag(products)[width:] - ((moments + left) * before).sum(axis=0)
+                for k, square in enumerate(squares.tolist()):
+                    step, _, used = ridge.fit(left[:, k], square, steps, limit)
+                    before[:, k] += step
                     degrees.append(used)
-            predicted.append((self._design * slopes[folds]).sum(axis=1))
+        predicted = [(self._design * of_target[folds]).sum(axis=1) for of_target in np.moveaxis(slopes, 2, 0)]
         means = np.column_stack(predicted) + centre
         return np.clip(means, targets.min(axis=0), targets.max(axis=0)), float(np.mean(degrees))
 
@@ -246,35 +258,53 @@ def _training_products(columns: Floats, weights: Floats, folds: Integers) -> Flo
     return np.asarray(products.sum(axis=0) - products)
 
 
-def _ridge(products: Floats, undersmoothing: int, most: float = np.inf) -> tuple[Floats, float, float]:
-    """Return intercept and slopes, the least error of generalised cross-validation, and degrees of freedom.
-
-    The penalty is the best one, or so many steps below it as leave three quarters of the rows as degrees of freedom.
+class Ridge:
+    """Ridge regressions on one design, whose penalties minimise generalised cross-validation.
 
     Parameters
     ----------
-    products : ndarray, shape (1 + p + 1, 1 + p + 1)
-        The sums of products of a column of ones, the columns of the design and the target.
-    undersmoothing : int
-        How many steps.
-    most : float
-        The most degrees of freedom.
+    products : ndarray, shape (1 + p, 1 + p)
+        The sums of products of a column of ones and the columns of the design.
     """
-    penalties = PENALTIES if most == np.inf else np.append(PENALTIES, 1e12)  # whose slopes are zero
-    n, means = float(products[0, 0]), products[0] / products[0, 0]
-    centred = products[1:, 1:] - n * np.outer(means[1:], means[1:])
-    squares, vectors = np.linalg.eigh(centred[:-1, :-1])
-    squares, along = np.maximum(squares, 0.0), vectors.T @ centred[:-1, -1]
-    shrunk = squares + penalties[:, np.newaxis]
-    left = centred[-1, -1] - (along**2 * (squares + 2.0 * penalties[:, np.newaxis]) / shrunk**2).sum(axis=1)
-    used = 1.0 + (squares / shrunk).sum(axis=1)
-    error = np.where(used < 0.9 * n, n * np.maximum(left, 0.0) / np.maximum(n - used, 1.0) ** 2, np.inf)
-    best = int(np.argmin(error))
-    most = min(max(n / 4.0, used[best]), most + 1e-6)
-    allowed = (np.arange(len(penalties)) >= best - undersmoothing) & (used <= most)
-    chosen = int(np.argmax(allowed))
-    slopes: Floats = vectors @ (along / shrunk[chosen])
-    return np.append(means[-1] - means[1:-1] @ slopes, slopes), float(error[best]), float(used[chosen])
+
+    def __init__(self, products: Floats):
+        self.products, self._n = products, float(products[0, 0])
+        self._means = products[0, 1:] / self._n
+        squares, self._vectors = np.linalg.eigh(products[1:, 1:] - self._n * np.outer(self._means, self._means))
+        self._squares = np.maximum(squares, 0.0)
+
+    def fit(
+        self, moments: Floats, square: float, undersmoothing: int = 0, most: float = np.inf
+    ) -> tuple[Floats, float, float]:
+        """Return intercept and slopes of a target, the least error, and degrees of freedom.
+
+        The penalty is the best one, or so many steps below it as leave three quarters of the rows as degrees of
+        freedom.
+
+        Parameters
+        ----------
+        moments : ndarray, shape (1 + p,)
+            The sums of products of the target and each of the columns.
+        square : float
+            The sum of its squares.
+        undersmoothing : int
+            How many steps.
+        most : float
+            The most degrees of freedom.
+        """
+        penalties = PENALTIES if most == np.inf else np.append(PENALTIES, 1e12)  # whose slopes are zero
+        n, mean, squares = self._n, float(moments[0]) / self._n, self._squares
+        along = self._vectors.T @ (moments[1:] - n * mean * self._means)
+        shrunk = squares + penalties[:, np.newaxis]
+        explained = along**2 * (squares + 2.0 * penalties[:, np.newaxis]) / shrunk**2
+        left, used = square - n * mean**2 - explained.sum(axis=1), 1.0 + (squares / shrunk).sum(axis=1)
+        error = np.where(used < 0.9 * n, n * np.maximum(left, 0.0) / np.maximum(n - used, 1.0) ** 2, np.inf)
+        best = int(np.argmin(error))
+        most = min(max(n / 4.0, used[best]), most + 1e-6)
+        allowed = (np.arange(len(penalties)) >= best - undersmoothing) & (used <= most)
+        chosen = int(np.argmax(allowed))
+        slopes: Floats = self._vectors @ (along / shrunk[chosen])
+        return np.append(mean - self._means @ slopes, slopes), float(error[best]), float(used[chosen])
 
 
 def _logit(x: Floats, y: Floats, weights: Floats, penalty: float, theta: Floats) -> tuple[Floats, Floats]:

@@ -261,7 +261,7 @@ def test_kinds_of_labels():
         table.coded({"town": "ordinal"})
     for column, words in (
         ([f"n{k}" for k in range(60)], "60 different labels"),
-        (["1", "2"] * 30, "text such as '1', not numbers; write numbers without signs and units, or declare it cat"),
+        (["1", "2"] * 30, "text such as '1', not numbers; convert it by astype.float., or declare it cat"),
         (["8 %", "12 %"] * 30, "text such as '8 %', not numbers; write numbers without signs and units"),
         (["$1,500", "$900"] * 30, "write numbers without signs and units"),
     ):

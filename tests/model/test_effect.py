@@ -16,10 +16,10 @@ from support.model import (
     Difference,
     Estimate,
     Interval,
+    Ridge,
     Sample,
     Slope,
     Splines,
-    _ridge,
     adjustment_set,
     by_frequency,
     contrasts_of,
@@ -1253,7 +1253,8 @@ def test_a_ridge_is_the_best_by_cross_validation_or_freer(steps, most):
     columns = np.column_stack([np.ones(40), x, y])
     products = columns.T @ (weights[:, np.newaxis] * columns)
     tried = [*PENALTIES, 1e12][: None if most < np.inf else -1]
-    for found, slow in zip(_ridge(products, steps, most), naive.ridge(x, y, weights, tried, steps, most), strict=True):
+    fit = Ridge(products[:-1, :-1]).fit(products[:-1, -1], products[-1, -1], steps, most)
+    for found, slow in zip(fit, naive.ridge(x, y, weights, tried, steps, most), strict=True):
         np.testing.assert_allclose(found, slow, rtol=1e-6)
 
 
