@@ -170,9 +170,9 @@ class Splines:
         """Return the columns of the design that some of the covariates make, the first one of ones."""
         return np.flatnonzero(np.isin(self._owners, [-1, *covariates]).all(axis=0))
 
-    def error(self, target: Floats, *beside: Floats) -> float:
-        """Return the least error of generalised cross-validation, of the covariates and perhaps more columns."""
-        products = self.products(*beside, target)
+    def error(self, target: Floats) -> float:
+        """Return the least error of generalised cross-validation."""
+        products = self.products(target)
         return Ridge(products[:-1, :-1]).fit(products[:-1, -1], products[-1, -1])[1]
 
     def means(

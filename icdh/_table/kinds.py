@@ -143,12 +143,12 @@ class Grid:
 
     def nearest(self, values: Floats) -> Floats:
         """Return the nearest numbers, shape (n,), to the last bit as decimals are read."""
-        if not self.observed.size:
-            return self._regular(values)
-        seen, is_inside = self.observed[nearest(self.observed, values)], np.ones(values.shape, dtype=bool)
-        if np.array_equal(self._regular(self.observed), self.observed):
-            is_inside = (values >= self.observed[0]) & (values <= self.observed[-1])
-        return np.where(is_inside, seen, self._regular(values))
+        regular, observed = self._regular(values), self.observed
+        if not observed.size:
+            return regular
+        is_beyond = (values < observed[0]) | (values > observed[-1])
+        goes_on = np.array_equal(self._regular(observed), observed)
+        return np.where(is_beyond & goes_on, regular, observed[nearest(observed, values)])
 
     def _regular(self, values: Floats) -> Floats:
         steps = np.rint((values * 10.0**self.digits - self.first) / self.step)

@@ -1334,7 +1334,7 @@ def test_dependent_rows_of_a_graph_that_the_answer_lacks_are_said(related, remed
 
 
 def test_steps_at_the_steep_start_of_a_curve_are_held():
-    """A natural spline, straight there, held 40 of 100."""
+    """A natural spline, straight at the ends of the curve, held 24 of 60 tables of wages."""
     held = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
