@@ -374,18 +374,20 @@ def table_evidence(y, x, sizes, worth):
     return cost
 
 
-def free_means(counts, penalties):
-    """Smooth means of Poisson counts, of the penalty of the highest evidence, by steps of Newton."""
+def free_means(counts, expected, penalties):
+    """Smooth means of Poisson counts beside those expected, of the penalty of the highest evidence, by Newton steps."""
     differences = np.diff(np.eye(len(counts)), 2, axis=0)
     best = -np.inf, None
     for penalty in penalties:
-        curvature, f = penalty * differences.T @ differences, np.full(len(counts), np.log(counts.mean()))
+        curvature, f = penalty * differences.T @ differences, np.zeros(len(counts))
         for _ in range(500):
-            step = np.linalg.solve(np.diag(np.exp(f)) + curvature, counts - np.exp(f) - curvature @ f)
-            f = f + np.clip(step, -1, 1)
-        evidence = counts @ f - np.exp(f).sum() - f @ curvature @ f / 2 + (len(counts) - 2) * np.log(penalty) / 2
-        evidence -= np.linalg.slogdet(np.diag(np.exp(f)) + curvature)[1] / 2
-        best = max(best, (evidence, np.exp(f)), key=lambda pair: pair[0])
+            means = expected * np.exp(f)
+            step = np.linalg.solve(np.diag(means) + curvature, counts - means - curvature @ f)
+            f = f + step * min(1, 1 / max(np.abs(step).max(), 1e-9))
+        means = expected * np.exp(f)
+        evidence = counts @ f - means.sum() - f @ curvature @ f / 2 + (len(counts) - 2) * np.log(penalty) / 2
+        evidence -= np.linalg.slogdet(np.diag(means) + curvature)[1] / 2
+        best = max(best, (evidence, means), key=lambda pair: pair[0])
     return best[1]
 
 

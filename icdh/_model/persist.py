@@ -39,7 +39,7 @@ Json: TypeAlias = Any  # what stands in JSON, demanded to be what is wanted befo
 
 Model = TypeVar("Model", bound=CausalModel)
 
-FORMAT, VERSION = "icdh model", 7  # before, no mean was a network's plus a line
+FORMAT, VERSION = "icdh model", 8  # before, all bins of free noise were equally wide
 NAMED_ACTIVATIONS = 6  # the version from which networks name their activation
 MIN_VERSION = 4  # had the fields of columns and evidence beside the others
 RENAMED = {"column_transform": "transform", "edge_probability": "probability"}  # since then

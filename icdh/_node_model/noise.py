@@ -1,10 +1,14 @@
 """The standardised noise of a number, Gaussian, Student's t, or free relative to a t: what it gains, and its fit.
 
-A free density is F0's density f0 times a function of the place u = F0(e) in [0, 1], constant on B equal bins,
+A free density is F0's density f0 times a function of the place u = F0(e) in [0, 1], constant on bins of widths w_b,
 
-    f(e - c) = f0(e) B p_b,    b = the bin of F0(e),
+    f(e - c) = f0(e) p_b / w_b,    b = the bin of F0(e).
 
-where c makes the mean zero, and F0 is the best Student's t of at most 20 degrees of freedom, which gives the tails.
+F0 is the Student's t of at most 20 degrees of freedom that residuals about their median are likeliest under. Bins are
+equally wide but for the first and the last, which are halved again and again: F0 need not have the tails of the noise.
+The number c makes the mean zero or, where F0 has no variance and a mean hangs on the farthest rows, the median of F0
+that of the residuals. Of 300 rows of a lognormal distribution (sigma 1.5), with t about the mean and equal bins,
+quartiles were off by a fifth of their distance, and new rows less likely by 0.7 nats each.
 
 The gain of a noise distribution is that over the Gaussian, in nats, measured on the standardised residuals of a family.
 
@@ -23,9 +27,9 @@ Laplace noise gains 0.07 nats an observation, uniform noise 0.18. Where it does 
 limit is the Gaussian: under Gaussian noise the heavy tails of a few variables get false causes, with a spread that is
 wide at single rows.
 
-`fit_noise` fits the density that a model then holds. In a free one the logarithms of the shares p_b of bins maximise
-the Poisson likelihood of the counts in the bins less a penalty of their second differences, (lambda / 2) |D^2 log p|^2;
-lambda has the highest evidence by Laplace's approximation.
+`fit_noise` fits the density that a model then holds. In a free one the heights h_b = p_b / w_b maximise the Poisson
+likelihood of the counts in the bins less a penalty of second differences, (lambda / 2) |D^2 log h|^2; lambda has the
+highest evidence by Laplace's approximation.
 
 References
 ----------
@@ -52,11 +56,13 @@ MOST = 0.04  # nats an observation that one variable counts for: a few do not de
 LEAST = 0.0205  # nats an observation, in the mean of all variables
 DEGREES_OF_FREEDOM = (1.5, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 MOST_BINS = 128  # of a free density; finer ones are smoothed away
-PENALTIES = np.exp(np.arange(10.0, -2.5, -1.0))
+HALVINGS = 8  # of its first and last bin: means of skewed noise were off by 0.15 deviations without, by 0.02 with them
+MOST_HALVINGS = 40
+PENALTIES = np.exp(np.arange(13.0, -2.5, -1.0))
 
 
 class Noise(ABC):
-    """The distribution of standardised noise; its mean is zero.
+    """The distribution of standardised noise; its mean is zero if it has a variance.
 
     Attributes
     ----------
@@ -213,12 +219,15 @@ class Free(Noise):
     shares : ndarray, shape (B,)
         The probability of each bin.
     shift : float
-        c, by which the noise is moved so that its mean is zero.
+        c, by which the noise is moved.
+    halvings : int
+        How often the first and the last bin are halved.
     """
 
     reference: Noise
     shares: Floats
     shift: float = 0.0
+    halvings: int = 0
     name = "free"
 
     @cached_property
@@ -228,10 +237,10 @@ class Free(Noise):
         edges /= edges[-1]
         return edges  # the sum by itself may differ in its last digit, and quantiles near one be infinite
 
-    @property
+    @cached_property
     def _places(self) -> Floats:
         """The edges of the bins, places of the reference, shape (B + 1,)."""
-        return np.linspace(0.0, 1.0, self.shares.size + 1)
+        return edges_of_bins(self.shares.size - 2 * self.halvings, self.halvings)
 
     @property
     def deviation(self) -> float:
@@ -240,16 +249,15 @@ class Free(Noise):
 
     @cached_property
     def _deviation(self) -> float:
-        if isinstance(self.reference, Student) and self.reference.degrees <= HEAVIEST:
+        if not has_variance(self.reference):
             return self.reference.deviation
         values, weights = self.at_places()
         return math.sqrt(float(weights @ np.square(values)))
 
     def log_density(self, noise: Floats) -> Floats:
         """Return the log-density."""
-        heights = np.log(np.diff(self._edges) * self.shares.size)
-        moved = noise + self.shift
-        return self.reference.log_density(moved) + heights[bins_of(self.reference, moved, heights.size)]
+        heights, moved = np.log(np.diff(self._edges) / np.diff(self._places)), noise + self.shift
+        return self.reference.log_density(moved) + heights[bins_of(self.reference, moved, self._places)]
 
     def distribution(self, noise: Floats) -> Floats:
         """Return the distribution function."""
@@ -257,7 +265,8 @@ class Free(Noise):
 
     def quantile(self, places: Floats) -> Floats:
         """Return the inverse of the distribution function."""
-        return self.reference.quantile(np.interp(places, self._edges, self._places)) - self.shift
+        of_reference = np.clip(np.interp(places, self._edges, self._places), LEAST_PLACE, 1.0 - LEAST_PLACE)
+        return self.reference.quantile(of_reference) - self.shift
 
     def turned(self) -> "Free":
         """Return the distribution of minus the noise."""
@@ -267,14 +276,27 @@ class Free(Noise):
         """Yield what contradicts itself."""
         if self.reference.name == "free" or not (self.shares.size and (self.shares > 0.0).all()):
             yield "a free density has no shares, or no reference"
+        if not 0 <= 2 * self.halvings <= min(self.shares.size - 2, 2 * MOST_HALVINGS):
+            yield "a free density has other ends than bins"
         if not abs(self.shift) < FARTHEST:
             yield "a free density is moved too far"
         yield from self.reference.faults()
 
 
-def bins_of(reference: Noise, noise: Floats, n_bins: int) -> Integers:
-    """Return the bins that noise falls in, equally probable ones under a reference, shape (n,)."""
-    return np.minimum((reference.distribution(noise) * n_bins).astype(np.int64), n_bins - 1)
+def has_variance(noise: Noise) -> bool:
+    """Return whether noise has a variance."""
+    return not (isinstance(noise, Student) and noise.degrees <= HEAVIEST)
+
+
+def edges_of_bins(n_equal: int, halvings: int) -> Floats:
+    """Return the edges of bins in [0, 1]: of so many equal ones, the first and the last halved so often."""
+    inner, halves = np.linspace(0.0, 1.0, n_equal + 1)[1:-1], 0.5 ** np.arange(1, halvings + 1) / n_equal
+    return np.concatenate([[0.0], halves[::-1], inner, 1.0 - halves, [1.0]])
+
+
+def bins_of(reference: Noise, noise: Floats, edges: Floats) -> Integers:
+    """Return the bins that noise falls in, given their edges, places of a reference, shape (n,)."""
+    return np.searchsorted(edges[1:-1], reference.distribution(noise), side="right")
 
 
 LIGHTEST = Student(20.0, math.sqrt(18.0 / 20.0))  # of unit variance; a far row is improbable, not impossible
@@ -374,53 +396,67 @@ def fit_noise(residuals: Floats, name: str, weights: Floats | None) -> Noise:
     """
     if name in ("gaussian", "none") or residuals.size < 3:
         return Gaussian()
-    gain, degrees, scale = student_fit(residuals, weights)
-    student = Student(degrees, scale) if gain > 0.0 else None
-    if name == "student":
-        return student or Gaussian()
     if name == "free":
-        return _fit_free(residuals, student or LIGHTEST, weights)
+        return _fit_free(residuals, weights)
+    if name == "student":
+        gain, degrees, scale = student_fit(residuals, weights)
+        return Student(degrees, scale) if gain > 0.0 else Gaussian()
     raise ValueError(f"noise called {name!r} has no density")
 
 
-def _fit_free(residuals: Floats, reference: Noise, weights: Floats | None) -> Free:
+def _fit_free(residuals: Floats, weights: Floats | None) -> Free:
     """Return the free density of the penalty of the highest evidence."""
-    n = sum_of(weights, residuals.size)
-    n_bins = min(2 * round(math.sqrt(n)) + 4, MOST_BINS)
-    counts = np.bincount(bins_of(reference, residuals, n_bins), weights, minlength=n_bins).astype(np.float64)
-    differences = np.diff(np.eye(n_bins), 2, axis=0)
+    n, centre = sum_of(weights, residuals.size), _median(residuals, weights)
+    gain, degrees, scale = student_fit(residuals - centre, weights)
+    reference, centre = (Student(degrees, scale), centre) if gain > 0.0 else (LIGHTEST, 0.0)
+    edges = edges_of_bins(min(2 * round(math.sqrt(n)) + 4, MOST_BINS), HALVINGS)
+    widths, bins = np.diff(edges), bins_of(reference, residuals - centre, edges)
+    counts = np.bincount(bins, weights, minlength=widths.size).astype(np.float64)
+    differences = np.diff(np.eye(widths.size), 2, axis=0)
     products = differences.T @ differences
     bands = np.array([np.append(np.zeros(k), np.diagonal(products, k)) for k in (2, 1, 0)])
-    log_means, best = np.full(n_bins, math.log(counts.mean())), (-math.inf, counts)
+    log_heights, best = np.zeros(widths.size), (-math.inf, counts)
     for penalty in PENALTIES.tolist():
-        log_means, log_determinant = _smoothed(counts, log_means, penalty * bands)
-        means = np.exp(log_means)
-        rough = float(np.square(differences @ log_means).sum())
-        evidence = float(counts @ log_means - means.sum()) - 0.5 * (penalty * rough + log_determinant)
-        evidence += 0.5 * (n_bins - 2) * math.log(penalty)
+        log_heights, log_determinant = _smoothed(counts, n * widths, log_heights, penalty * bands)
+        means = n * widths * np.exp(log_heights)
+        rough = float(np.square(differences @ log_heights).sum())
+        evidence = float(counts @ log_heights - means.sum()) - 0.5 * (penalty * rough + log_determinant)
+        evidence += 0.5 * (widths.size - 2) * math.log(penalty)
         best = max(best, (evidence, means), key=lambda pair: pair[0])
     shares = best[1] / best[1].sum()
     outside = 1.0 / (n + 1.0)  # a value that no row was near is improbable, not impossible
-    density = Free(reference, (1.0 - outside) * shares + outside / n_bins)
-    values, weights = density.at_places()
-    return replace(density, shift=float(weights @ values))
+    density = Free(reference, (1.0 - outside) * shares + outside * widths, -centre, HALVINGS)
+    if not has_variance(reference):
+        return density
+    values, probabilities = density.at_places()
+    return replace(density, shift=float(probabilities @ values) - centre)
 
 
-def _smoothed(counts: Floats, log_means: Floats, penalty: Floats) -> tuple[Floats, float]:
-    """Return the penalised logarithms of Poisson means, and the log-determinant of the curvature; penalty as bands."""
+def _median(values: Floats, weights: Floats | None) -> float:
+    order = np.argsort(values)
+    counted = np.cumsum(times(weights, np.ones(values.size))[order])
+    return float(values[order[np.searchsorted(counted, 0.5 * counted[-1])]])
+
+
+def _smoothed(counts: Floats, expected: Floats, log_heights: Floats, penalty: Floats) -> tuple[Floats, float]:
+    """Return the penalised log-heights, and the log-determinant of the curvature.
+
+    Means of Poisson counts are what is ``expected`` of the reference times heights; the penalty is given as bands.
+    """
     from scipy.linalg import cho_solve_banded, cholesky_banded
 
     precision = factor = penalty.copy()
     for _ in range(50):
-        means = np.exp(log_means)
+        means = expected * np.exp(log_heights)
         precision[2] = penalty[2] + means
         factor = cholesky_banded(precision)
-        pull = counts - means - _times(penalty, log_means)
-        step: Floats = np.clip(cho_solve_banded((factor, False), pull), -2.0, 2.0)
-        log_means = log_means + step
-        if np.abs(step).max() < 1e-6:
+        pull = counts - means - _times(penalty, log_heights)
+        step: Floats = cho_solve_banded((factor, False), pull)
+        largest = float(np.abs(step).max())
+        log_heights = log_heights + step * min(1.0, 2.0 / max(largest, 1.0))
+        if largest < 1e-6:
             break
-    return log_means, 2.0 * float(np.log(factor[2]).sum())
+    return log_heights, 2.0 * float(np.log(factor[2]).sum())
 
 
 def _times(bands: Floats, x: Floats) -> Floats:

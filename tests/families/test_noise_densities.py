@@ -46,12 +46,18 @@ def test_new_rows_are_nearly_as_likely_as_under_the_true_density(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_shares_of_a_free_density_are_those_of_slow_steps_but_for_the_improbable(kind):
-    e = sample_of(kind, 150, np.random.default_rng(5))
+    e = sample_of(kind, 151, np.random.default_rng(5))
     noise = fit_noise(e, "free", None)
-    n_bins = 2 * round(np.sqrt(150.0)) + 4
-    places = np.minimum((noise.reference.distribution(e) * n_bins).astype(int), n_bins - 1)
-    means = naive.free_means(np.bincount(places, minlength=n_bins), np.exp(np.arange(-2.0, 11.0)))
-    expected = 150.0 / 151.0 * means / means.sum() + 1.0 / 151.0 / n_bins
+    n_equal = 2 * round(np.sqrt(151.0)) + 4
+    first = [1 / n_equal]
+    for _ in range(8):
+        first[:1] = [first[0] / 2] * 2
+    widths = np.array([*first, *[1 / n_equal] * (n_equal - 2), *first[::-1]])
+    centre = 0.0 if np.mean(e**4) <= 3.0 * np.mean(e**2) ** 2 else np.median(e)
+    places = np.searchsorted(np.cumsum(widths)[:-1], noise.reference.distribution(e - centre), side="right")
+    counts = np.bincount(places, minlength=widths.size)
+    means = naive.free_means(counts, 151.0 * widths, np.exp(np.arange(-2.0, 14.0)))
+    expected = 151.0 / 152.0 * means / means.sum() + widths / 152.0
     np.testing.assert_allclose(noise.shares, expected, rtol=1e-4)
 
 
@@ -85,6 +91,30 @@ def test_the_mean_of_the_noise_is_zero_and_a_far_value_is_possible(kind):
     assert -200.0 < noise.log_density(np.array([1e3]))[0] < -20.0
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("degrees", [1.0, 1.5, 2.0])
+def test_quartiles_of_noise_without_a_variance_are_those_of_the_residuals(degrees, seed):
+    e = np.random.default_rng(seed).standard_t(degrees, size=500)
+    e = (e - e.mean()) / e.std()
+    quartiles = np.quantile(e, [0.25, 0.5, 0.75])
+    noise, places = fit_noise(e, "free", None), np.array([0.25, 0.5, 0.75])
+    np.testing.assert_allclose(noise.quantile(places), quartiles, rtol=0.0, atol=0.1 * (quartiles[2] - quartiles[0]))
+    np.testing.assert_allclose(noise.turned().quantile(places), -noise.quantile(places)[::-1], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [0.3, 1.0])
+def test_skewed_noise_keeps_its_mean_and_its_quartiles(shape):
+    """The likeliest t of a gamma distribution has no variance, and much of it lies beyond the last equal bin."""
+    for seed in range(8):
+        e = np.random.default_rng(seed).gamma(shape, size=1000)
+        e = (e - e.mean()) / e.std()
+        drawn = fit_noise(e, "free", None).draw(200_000, np.random.default_rng(9))
+        assert drawn.mean() == pytest.approx(0.0, abs=0.03)
+        quartiles = np.quantile(e, [0.25, 0.5, 0.75])
+        between = quartiles[2] - quartiles[0]
+        np.testing.assert_allclose(np.quantile(drawn, [0.25, 0.5, 0.75]), quartiles, rtol=0.0, atol=0.05 * between)
+
+
 @pytest.mark.parametrize("name", NOISE_DENSITIES)
 def test_the_gain_of_a_noise_is_that_of_its_likelihood(name):
     e = np.random.default_rng(7).standard_t(3, size=2000)
@@ -96,11 +126,12 @@ def test_the_gain_of_a_noise_is_that_of_its_likelihood(name):
     assert noise_gain([e], name, None) == (pytest.approx(expected, abs=error), name)
 
 
+@pytest.mark.parametrize("degrees", [1, 3])
 @pytest.mark.parametrize("name", NOISE_DENSITIES)
-def test_noise_of_weighted_residuals_is_that_of_repeated_ones(name):
+def test_noise_of_weighted_residuals_is_that_of_repeated_ones(name, degrees):
     """But for the gain of a free density, an entropy by spacings: equal values have none."""
     rng = np.random.default_rng(8)
-    e, counts = rng.standard_t(3, size=300), rng.integers(1, 4, size=300)
+    e, counts = rng.standard_t(degrees, size=300), rng.integers(1, 4, size=300)
     rows, weights = np.repeat(e, counts), counts.astype(float)
     if name != "free":
         assert noise_gain([e], name, weights)[0] == pytest.approx(noise_gain([rows], name, None)[0], rel=1e-9)

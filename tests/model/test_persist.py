@@ -204,7 +204,7 @@ def moved(conditional, shift):
 
 @cases(
     ("change", "message"),
-    (lambda c: c | {"version": 1}, "version 1 of the format, not 4 to 7; use another icdh"),
+    (lambda c: c | {"version": 1}, "version 1 of the format, not 4 to 8; use another icdh"),
     (lambda c: c | {"format": "other"}, "not that of a model"),
     (within("columns", lambda c, own: own | {"names": ["x0"]}), "shape"),
     (within("columns", lambda c, own: own | {"names": ["x0", "x0"]}), "names do not name variables"),
