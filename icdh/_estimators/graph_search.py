@@ -405,6 +405,9 @@ def some(size: int, most: int, rng: np.random.Generator) -> Integers:
 def best_transform(evidences: Mapping[str, np.ndarray], n_observations: float) -> str:
     """Return the transform under which variables gain most, if that pays for it, none of them more than its share.
 
+    Where that is the same within a nat, a column that needs any transform has its whole share by each. All that it
+    gains then decides, not tenths of a nat of other columns.
+
     Parameters
     ----------
     evidences : mapping
@@ -412,10 +415,11 @@ def best_transform(evidences: Mapping[str, np.ndarray], n_observations: float) -
     n_observations : float
         n.
     """
-    most, none = SIZES.most_gain * n_observations, evidences["none"]
-    gains = {transform: np.clip(evidence - none, -most, most).sum() for transform, evidence in evidences.items()}
-    best = max(gains, key=lambda transform: gains[transform])
-    return best if gains[best] > SIZES.transform_price * none.size else "none"
+    most, price = SIZES.most_gain * n_observations, SIZES.transform_price * evidences["none"].size
+    gains = {transform: evidence - evidences["none"] for transform, evidence in evidences.items()}
+    shares = {transform: np.clip(gain, -most, most).sum() for transform, gain in gains.items()}
+    close = [transform for transform, share in shares.items() if share > max(price, max(shares.values()) - 1.0)]
+    return max(close, key=lambda transform: float(gains[transform].sum()), default="none")
 
 
 def are_counts(settings: SearchSettings, table: CanonicalTable, columns: list[int], seed: int, clock: Clock) -> bool:

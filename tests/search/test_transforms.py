@@ -114,6 +114,7 @@ ONE, HALF = np.array([300.0, -4.0, -3.0, -30.0]), np.array([15.0, 15.0, -1.0, -1
     ({"log": -SMALL}, "none"),
     ({"log": SMALL / 3.0}, "none"),
     ({"log": HALF}, "log"),
+    ({"log": np.array([290.0, 5.0, 5.0]), "yeo-johnson": np.array([240.0, 5.1, 5.1])}, "log"),
 )
 def test_one_variable_does_not_choose_the_transform_of_all(gains, chosen):
     """However much its mechanism gains or loses by it."""
