@@ -22,7 +22,7 @@ from icdh._node_model.law import Law
 from icdh._node_model.network import FamilyPredictor, NodeNetwork, network_outputs, node_outputs, with_twice_the_units
 from icdh._node_model.noise import cost_of, fit_noise, noise_gain
 from icdh._node_model.response import Numbers
-from icdh._utils.arrays import Floats, mean_of
+from icdh._utils.arrays import Floats, Mask, cells, deviation_of, drawn_from_cells, mean_of
 from icdh._utils.parallel import single_blas_thread
 
 TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in proportion
@@ -30,6 +30,8 @@ MOST_ESTIMATED = 50_000  # observations that gains of further parents are estima
 OPTIMISM = 1.5  # the gain of a further parent hardly exceeds this multiple of its estimate
 LEAST_COST = 0.25  # of its second-order estimate, which the cost of a parent's loss hardly falls below
 LEAST_GROUP = 50  # observations in the smallest group that gets a noise density of its own
+HEAPED_SHARE = 0.25  # of the values, which are spread beyond their cells
+BLUR = 0.15  # standard deviations of a residual
 FEWEST_APART = 10  # observations, of those that are about independent, that tell a noise distribution
 RESOLVED_VARIANCE = 10.0 * VARIANCE_FLOOR  # a variance below it is mostly the floor, and says little of the noise
 LEAST_UNRESOLVED = 0.01  # share of the observations of such a variance, from which noise has no verdict
@@ -188,21 +190,22 @@ class FamilyModels:
     def _noise(self, node: int, residuals: Sequence[Floats], noise: str) -> tuple[float, str]:
         """Return the gain of a noise distribution and its name, by as many rows as there are independent ones.
 
-        The gain is over a Gaussian of the same residuals. Where heaps are wider than the cells that the evidence of the
-        family is about, what they add to the variance of residuals is no gain.
+        The gain is over a Gaussian of the same residuals; of a column of many heaps they are blurred. Where heaps are
+        wider than the cells that the evidence of the family is about, what they add to the variance is no gain.
         """
         if noise == "gaussian":
             return 0.0, noise
         if self.design_effects is None and self.families.weights is None and len(residuals) == 1:
             return noise_gain(residuals, noise, None)  # exact values, each counted once, have no heaps
         density = self.families.with_density((node, ()))[1]
+        blurred = blurred_by_heaps(density.numbers, residuals)
         if self.design_effects is None:
-            gain, name = noise_gain(residuals, noise, density.numbers.weights)
+            gain, name = noise_gain(blurred, noise, density.numbers.weights)
         else:
             apart = self.design_effects.apart(node)
             apart = apart[density.mask(apart.size)]
             apart = apart if np.count_nonzero(apart) >= FEWEST_APART else np.ones(apart.size, dtype=bool)
-            gain, name = noise_gain([sample[apart] for sample in residuals], noise, None)
+            gain, name = noise_gain([sample[apart] for sample in blurred], noise, None)
             gain /= float(apart.mean())
         gain -= gain_by_heaps(density.numbers, residuals)
         return (0.0, "gaussian") if noise == "auto" and gain < 0.0 else (gain, name)
@@ -225,7 +228,8 @@ class FamilyModels:
         if sizes.min() < LEAST_GROUP:
             return whole
         groups = [np.flatnonzero(group.ravel() == k) for k in range(sizes.size)]
-        by_group = sum(noise_gain([sample[rows] for sample in residuals], "auto", None)[0] for rows in groups)
+        blurred = blurred_by_heaps(numbers, residuals)
+        by_group = sum(noise_gain([sample[rows] for sample in blurred], "auto", None)[0] for rows in groups)
         return max(whole, by_group - gain_by_heaps(numbers, residuals))
 
     def predictor(self, family: Family, model: str, fit: NodeFit) -> FamilyPredictor:
@@ -253,13 +257,20 @@ class FamilyModels:
         return NodeNetwork(parents, self.families.widths[parents], fit.theta, fit.hidden_units)
 
     def law(self, family: Family, predictor: FamilyPredictor, noise: str) -> Law:
-        """Return the law of the effect of a family, given its outputs, with the noise that residuals ask for."""
+        """Return the law of the effect of a family, given its outputs, with the noise that residuals ask for.
+
+        Tied values are spread over their cells: where bins of a free density meet the numbers of a grid, new rows were
+        likelier or less likely by nats than the same rows a hundredth of a step away.
+        """
         x, response = self.families.data(family)
         if response.density is None:
             return response.law
         numbers = response.density.numbers
         mean, scale = GaussianLaw().location_and_scale(predictor.outputs(response.density.of(x), response.law))
-        residuals = (numbers.samples[0] - mean) / scale
+        spread = drawn_from_cells(*cells(numbers.samples[0]), np.random.default_rng(0))
+        both = (np.stack([numbers.samples[0], spread]) - mean) / scale
+        exact, wide = deviation_of(both, numbers.weights).tolist()
+        residuals = both[1] * (exact / wide if wide > 0.0 else 1.0)
         chosen = noise_gain([residuals], noise, numbers.weights)[1]
         if noise == "auto" and chosen != "gaussian":
             chosen = "free"  # relative to Student's t, it is likelier than that by held-out rows, and no worse
@@ -343,6 +354,31 @@ def _resolves(deviation: Floats) -> bool:
     return not np.mean(deviation**2 < RESOLVED_VARIANCE) > LEAST_UNRESOLVED
 
 
+def _beyond_cells(numbers: Numbers) -> tuple[Mask, Floats]:
+    """Return which values are spread beyond their cells, as those of heaps are, and half the width of every cell."""
+    first, second, reach = *numbers.samples[:2], np.sqrt(3.0 * numbers.spread) * (1.0 + 1e-6)
+    return (np.abs(first - numbers.centre) > reach) & (first != second), reach
+
+
+def blurred_by_heaps(numbers: Numbers, residuals: Sequence[Floats]) -> list[Floats]:
+    """Return standardised residuals, with little Gaussian noise where many values are at heaps.
+
+    Heaps among heaps, as of wages a year, stay narrow where each is spread half-way to the next. A density describes
+    them without causes only: in 30,000 rows it gained 0.26 nats each, and wages lost two of their three causes.
+
+    Parameters
+    ----------
+    numbers : Numbers
+        Of which the residuals are.
+    residuals : sequence of ndarray, each of shape (n,)
+        One for each of its samples.
+    """
+    if len(residuals) < 2 or np.mean(_beyond_cells(numbers)[0]) < HEAPED_SHARE:
+        return list(residuals)
+    blur = BLUR * np.random.default_rng(0).standard_normal((len(residuals), len(numbers)))
+    return [*map(np.add, residuals, blur)]
+
+
 def gain_by_heaps(numbers: Numbers, residuals: Sequence[Floats]) -> float:
     """Return the nats by which a Gaussian is the worse for heaps that are wider than their cells.
 
@@ -355,9 +391,7 @@ def gain_by_heaps(numbers: Numbers, residuals: Sequence[Floats]) -> float:
     """
     if len(residuals) < 2:
         return 0.0
-    (first, second, *_), reach = numbers.samples, np.sqrt(3.0 * numbers.spread) * (1.0 + 1e-6)
-    outside = np.abs(first - numbers.centre) > reach
-    outside &= first != second
+    (first, second, *_), (outside, reach) = numbers.samples, _beyond_cells(numbers)
     if not outside.any():
         return 0.0
     within = np.clip(first, numbers.centre - reach, numbers.centre + reach)[outside]

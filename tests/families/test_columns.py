@@ -219,6 +219,19 @@ def test_values_rounded_to_heaps_seem_no_other_noise(seed):
     assert abs(of_rounded - of_fine) < 15.0  # 220 to 290 more, if every value has its own cell
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_heaps_among_heaps_hide_no_cause(seed):
+    """Wages an hour of salaries that are told in hundreds and thousands a year."""
+    rng = np.random.default_rng(seed)
+    causes = np.stack([rng.integers(0, 2, 6000), rng.integers(25, 60, 6000)], axis=1).astype(float)
+    salary = np.exp(10.3 + causes @ [0.2, 0.01] + 0.5 * rng.normal(size=6000))
+    step = rng.choice([1, 500, 1000, 5000, 10_000], 6000, p=[0.1, 0.15, 0.3, 0.25, 0.2])
+    tables = [np.column_stack([wages / 2080, causes]) for wages in (salary, step * np.round(salary / step))]
+    exact, heaped = (HNMSearch(knowledge={"roots": [1, 2]}).fit(table).adjacency_matrix_[1:, 0] for table in tables)
+    assert (exact > 80.0).all()
+    assert (heaped > 0.75 * exact).all()  # before, none
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_heaps_are_told_from_grids(seed):
     rng = np.random.default_rng(seed)

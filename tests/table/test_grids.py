@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from support.table import Rescaled, fit_transform, grid_of
 
+from icdh import HNMSearch
+
 
 @pytest.mark.parametrize(("first", "step", "digits"), [(0, 1, 0), (-40, 20, 0), (3, 25, 2), (1, 1, 4)])
 def test_draws_are_on_the_grid_of_decimals_to_the_last_bit(first, step, digits):
@@ -74,3 +76,14 @@ def test_cells_reach_half_way_to_the_next_values_and_as_far_at_the_ends():
     two, three = (grid_of(np.repeat(values, 50)) for values in ([0.0, 1.0], [0.0, 1.0, 5.0]))
     np.testing.assert_array_equal(two.cells(np.array([1.0, 0.0])), [[0.5, -0.5], [1.5, 0.5]])
     np.testing.assert_array_equal(three.cells(np.array([0.0, 1.0, 5.0])), [[-0.5, 0.5, 3.0], [0.5, 3.0, 7.0]])
+
+
+@pytest.mark.parametrize("noise", ["auto", "free"])
+def test_rounded_rows_are_as_likely_as_their_neighbours(noise):
+    """The bins of a free density do not know the numbers of a grid: every whole age has the density of its year."""
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.integers(20, 60, 1500), rng.normal(size=1500)]).astype(float)
+    model, true = HNMSearch(noise_distribution=noise).fit(table), -np.log(40.0) - 0.5 * np.log(2.0 * np.pi * np.e)
+    assert model.score(table) == pytest.approx(true, abs=0.05)
+    for moved in (-0.3, -0.1, 0.1, 0.3):
+        assert model.score(table + [moved, 0.0]) == pytest.approx(true, abs=0.1)
