@@ -123,9 +123,13 @@ class Sample:
         return (few,) * (effective < ENOUGH) + (joint,) * self.is_tensor
 
     def folds(self, strata: Floats | None = None) -> Integers:
-        """Return the fold of every row: of rows or groups; those of a stratum in different folds."""
+        """Return the fold of every row: of rows or groups; those of a stratum in different folds.
+
+        Few groups, whose means are taken out, are not left out whole: covariates may be in a range of their own there.
+        """
         n = self.effect.size
         units = self.groups[0] if self.groups else np.arange(n)
+        units = np.arange(n) if self.within and units.max(initial=0) + 1 < N_FOLDS else units
         totals = np.bincount(units, np.zeros(n) if strata is None else strata)
         order = np.lexsort((np.random.default_rng(self.seed).random(totals.size), totals))
         return (np.argsort(order) % N_FOLDS)[units]

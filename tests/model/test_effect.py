@@ -1333,6 +1333,22 @@ def test_dependent_rows_of_a_graph_that_the_answer_lacks_are_said(related, remed
     assert not any("dependent rows" in note for note in notes_of(X, 1, 2, [0], model=model, **related))
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_few_groups_whose_covariates_differ_are_compared_within(seed):
+    """A group is not predicted from the others, whose ages are not its own."""
+    rng, n = np.random.default_rng(seed), 4000
+    group, low, own = rng.integers(0, 4, n), rng.uniform(20, 40, 4), rng.normal(size=4)
+    age = rng.uniform(low[group], (low + rng.uniform(8, 30, 4))[group])
+    cause = (rng.random(n) < 1 / (1 + np.exp(-0.05 * (age - 40) - 0.5 * own[group]))) * 1.0
+    effect_of = 2.0 * cause - 0.01 * (age - 45) ** 2 + 2.0 * own[group] + 3.0 * rng.normal(size=n)
+    design = np.column_stack([cause, age, age**2, group[:, np.newaxis] == np.arange(4)])
+    least_squares = np.linalg.lstsq(design, effect_of, rcond=None)[0][0]
+    table = pd.DataFrame({"cause": cause, "effect": effect_of, "age": age, "group": group})
+    with pytest.warns(DataWarning, match="few groups"):
+        answer = icdh.effect(table, "cause", "effect", ["age"], within="group")
+    assert answer.estimate == pytest.approx(least_squares, abs=0.03)  # once 0.78 in the mean
+
+
 def test_steps_at_the_steep_start_of_a_curve_are_held():
     """A natural spline, straight at the ends of the curve, held 24 of 60 tables of wages."""
     held = 0
