@@ -190,6 +190,9 @@ class Difference:
         if length == math.inf:
             return 0.0, 0.0
         share = ((weights * self.sample.effect).sum(axis=1) / weights.sum(axis=1) - low) / length
+        rows = rows * np.array(
+            [_rows_of_a_share(of, self.sample.effect > low) for of in self.sample.weights * self._arms]
+        )
         more = (rows * share + 1.0) / (rows + 2.0)
         plain, least = share * (1.0 - share) / rows, more * (1.0 - more) / (rows + 2.0)
         added = np.maximum(least - plain, 0.0)
@@ -225,6 +228,18 @@ class Difference:
             rest = np.where(self._arms[1], y, of_high) - np.where(self._arms[0], y, of_low)
             bounds.append(float(np.average(np.where(kept, end, rest), weights=self.sample.weights)))
         return bounds[0], bounds[1]
+
+
+def _rows_of_a_share(weights: Floats, is_one: Mask) -> float:
+    """Return how many times as many rows of equal weight as of these weights, by Kish, tell a share as well.
+
+    Rows of a rare value may be sampled more often, and weigh less: with p the share and k effective rows of each value,
+    the variance is p^2 (1 - p)^2 (1 / k_1 + 1 / k_0). It is one of equal weights, and where one value has no rows.
+    """
+    share, sizes = float(weights @ is_one / weights.sum()), [effective_rows(weights[of]) for of in (is_one, ~is_one)]
+    if not 0.0 < share < 1.0:
+        return 1.0
+    return 1.0 / (share * (1.0 - share) * (1.0 / sizes[0] + 1.0 / sizes[1]) * effective_rows(weights))
 
 
 def least_probability(n: int) -> float:

@@ -512,6 +512,21 @@ def test_an_arm_with_many_events_has_welchs_interval_and_none_goes_beyond_the_po
     assert icdh.effect(events((0, 25), (25, 25)), 0, 1, []).upper == pytest.approx(1.0)
 
 
+def test_rare_rows_that_were_sampled_more_often_are_as_precise_as_they_are():
+    """Weighed back, they count for few rows by Kish, but for as many events as there are."""
+    rng = np.random.default_rng(0)
+    cause = rng.random(60_000) < 0.5
+    event = rng.random(60_000) < np.where(cause, 0.01, 0.02)
+    chance = np.where(event, 0.9, 0.05)
+    kept = rng.random(60_000) < chance
+    X, weights = np.column_stack([cause, event])[kept].astype(float), 1.0 / chance[kept]
+    answer, variance = icdh.effect(X, 0, 1, [], sample_weight=weights), 0.0
+    for value in (0.0, 1.0):
+        y, w = X[X[:, 0] == value, 1], weights[X[:, 0] == value]
+        variance += np.sum(np.square(w * (y - np.average(y, weights=w)))) / w.sum() ** 2
+    assert answer.upper - answer.lower == pytest.approx(2.0 * 1.96 * np.sqrt(variance), rel=0.02)  # once a quarter more
+
+
 def test_persons_given_twice_are_no_more_rows_without_events():
     once, groups = events((20, 200), (0, 30)), np.tile(np.arange(230), 2)
     answers = icdh.effect(once, 0, 1, []), icdh.effect(np.concatenate([once] * 2), 0, 1, [], groups=groups)
