@@ -190,9 +190,8 @@ class Difference:
         if length == math.inf:
             return 0.0, 0.0
         share = ((weights * self.sample.effect).sum(axis=1) / weights.sum(axis=1) - low) / length
-        rows = rows * np.array(
-            [_rows_of_a_share(of, self.sample.effect > low) for of in self.sample.weights * self._arms]
-        )
+        is_high, sampled = self.sample.effect > low, self.sample.weights * self._arms
+        rows = rows * np.array([_rows_of_a_share(of_arm, is_high) for of_arm in sampled])
         more = (rows * share + 1.0) / (rows + 2.0)
         plain, least = share * (1.0 - share) / rows, more * (1.0 - more) / (rows + 2.0)
         added = np.maximum(least - plain, 0.0)
