@@ -545,5 +545,5 @@ def _notes_on_rows(table: Table, columns: Sequence[int], influence: Floats) -> l
     has_few = [table.n_distinct(k) <= FEW_VALUES for k in columns]  # rows of counts, cell by cell
     if all(has_few) or not resembles_its_past(influence, values[:-1], values[-1:]):
         return []
-    remedy = f"say {option('sequence', True)}, or name persons by {option('groups')}"
+    remedy = f"say {option('sequence', True)}, or name persons by {option('groups')}; of sorted rows ignore this"
     return [f"rows depend on those before them, so the interval is too narrow; {remedy}"]
