@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from icdh._estimators.data_warnings import warn_about_density
-from icdh._estimators.imputation import MISSING, fit_to_imputed, without_gaps
+from icdh._estimators.imputation import MISSING, OfConditions, fit_to_imputed, without_gaps
 from icdh._model.causal import About
 from icdh._model.export import preformatted
 from icdh._model.structural import StructuralModel
@@ -208,6 +208,7 @@ class CausalGraphEstimator(SharedParameters):
     timed_out_: bool
     edge_probability_: Floats
     imputations_: "list[CausalGraphEstimator]"
+    _of_conditions: OfConditions
     _counts_dependent_rows = False
     _weight_unit = "weight"
 
@@ -339,9 +340,11 @@ class CausalGraphEstimator(SharedParameters):
             return self._fit_complete(*without_gaps(table, interventions), clock)
         design = Design.of(interventions, table)
         rng = np.random.default_rng(random_generator(self.random_state).integers(2**63))
-        typical, of_all, to_say = fit_to_imputed(
-            lambda completed: copy(self)._fit_complete(completed, design, clock), table, self.n_imputations, rng, clock
-        )
+
+        def fit(completed: Table) -> Estimator:
+            return copy(self)._fit_complete(completed, design, clock)
+
+        typical, of_all, to_say = fit_to_imputed(fit, table, design, self.n_imputations, rng, clock)
         self.__dict__ = vars(typical) | of_all
         for message, category in to_say:
             warn(message, category)
@@ -357,6 +360,11 @@ class CausalGraphEstimator(SharedParameters):
     def _fit_table(self, table: Table, design: Design, clock: Clock) -> None:
         """Fit to a table without gaps of which some columns vary; ends with `_learn`."""
         raise NotImplementedError
+
+    @property
+    def of_conditions(self) -> OfConditions:
+        """The distributions of the fit under every condition, from which imputation draws."""
+        return self._of_conditions
 
     def for_resamples(self: Estimator, X: TableLike, interventions: InterventionsLike = None) -> Estimator:
         """Return an estimator to fit to resamples of a table, for `icdh.bootstrap`: here one of the same parameters.

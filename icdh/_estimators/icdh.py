@@ -277,7 +277,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         threshold = self.threshold if result.cost is None else 0.0
         dag = found.rules.dag(network.adjacency(), threshold)
         strength = found.strength(dag.adjacency)
-        model = found.on_graph(self._strong(dag.adjacency, strength, found.rules), clock)
+        model, of_conditions = found.on_graph(self._strong(dag.adjacency, strength, found.rules), clock)
         doubts = DataDoubts(model, table)
         self._learn(
             doubts.marked(),
@@ -294,6 +294,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
             interrupted_=result.interrupted,
             timed_out_=result.timed_out,
             _found=found,
+            _of_conditions=of_conditions,
             _least_weight=threshold,
         )
         self._warn_if_not_converged(result)
@@ -333,8 +334,9 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         dag = found.rules.dag(self.weights_, least)
         kept = copy(self).set_params(**thresholds)._strong(dag.adjacency, self.edge_strength_, found.rules)
         known = EdgeEvidence(unidentified=self.model_.edge_evidence.unidentified)
-        model = replace(found.on_graph(kept), edge_evidence=known)
-        self._learn(model, thresholds, nll_=found.nll(model), _least_weight=least)
+        model, of_conditions = found.on_graph(kept)
+        learned = {"nll_": found.nll(model), "_of_conditions": of_conditions, "_least_weight": least}
+        self._learn(replace(model, edge_evidence=known), thresholds, **learned)
         _warn_about_cycles(dag)
         return self
 

@@ -6,22 +6,45 @@ Imputation draws missing values from a fitted model given the observed ones, and
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from icdh._model.structural import StructuralModel
+from icdh._node_model.law import Conditional
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.kinds import KINDS, nearest
 from icdh._table.table import Table
-from icdh._utils.arrays import Floats, Mask
+from icdh._table.transforms import Rescaled
+from icdh._utils.arrays import Floats, Integers, Mask
 from icdh._utils.clock import Clock
 from icdh._utils.labels import counted, listed, plural
 from icdh.exceptions import ConvergenceWarning, WarningList, collected_warnings, option, warn
 
 MISSING = ("error", "drop", "impute")
 CHUNK = 1000  # rows compared with all donors at once
+MOST_DONORS = 2000
 logger = logging.getLogger("icdh")
+
+
+class OfConditions(NamedTuple):
+    """The distributions of a fit under every condition: a model is about those where no condition acts.
+
+    Attributes
+    ----------
+    conditionals : list of Conditional
+        The N distributions given the variables, which the contexts follow.
+    transforms : dict of int to Rescaled
+        What is applied to the contexts, by their place among the K ones.
+    """
+
+    conditionals: list[Conditional]
+    transforms: dict[int, Rescaled]
+
+    def with_contexts(self, values: Floats, contexts: Floats) -> Floats:
+        """Return scaled values, shape (N, M), followed by the contexts, shape (K, M), transformed."""
+        rows = [self.transforms[k].apply(x) if k in self.transforms else x for k, x in enumerate(contexts)]
+        return np.vstack([values, *rows])
 
 
 class FittedEstimator(Protocol):
@@ -31,6 +54,11 @@ class FittedEstimator(Protocol):
     adjacency_matrix_: Floats
     interrupted_: bool
     timed_out_: bool
+
+    @property
+    def of_conditions(self) -> OfConditions:
+        """Its distributions under every condition."""
+        ...
 
 
 Fitted = TypeVar("Fitted", bound=FittedEstimator)
@@ -61,38 +89,62 @@ def without_gaps(table: Table, interventions: InterventionsLike) -> tuple[Table,
     return table, design
 
 
-def neighbours_values(table: Table, rng: np.random.Generator) -> Floats:
+def neighbours_values(table: Table, design: Design, rng: np.random.Generator) -> Floats:
     """Return the values with every gap filled from a similar row, shape (N, M).
 
     Each gap takes the value of a donor drawn from the five nearest rows that have one. The distance is the mean squared
     difference of standardised columns over the cells that both rows have. At most 2000 random rows are donors. Unlike
     means, donated values keep spread, skewness and dependence, so that a first graph can be learned from them.
 
+    Rows of the same condition come first; without one that has a value, rows where the variable was set, too, or not.
+
     Parameters
     ----------
     table : Table
         With gaps as NaN.
+    design : Design
+        What was done to the rows.
     rng : Generator
         Source of randomness.
     """
     values: Floats = table.values.copy()
     mean, spread = np.nanmean(values, axis=1, keepdims=True), np.nanstd(values, axis=1, keepdims=True)
     scaled: Floats = (values - mean) / np.where(spread > 0.0, spread, 1.0)
-    donors = rng.permutation(values.shape[1])[:2000]
+    donors = _spread_over(design.condition_of, rng.permutation(values.shape[1]))[:MOST_DONORS]
     receivers = np.flatnonzero(table.gaps.any(axis=0))
     for start in range(0, receivers.size, CHUNK):
         rows = receivers[start : start + CHUNK]
         distance = _distances(scaled[:, rows], scaled[:, donors])
-        for n in np.flatnonzero(table.gaps[:, rows].any(axis=1)):
+        for n in np.flatnonzero(table.gaps[:, rows].any(axis=1)).tolist():
             giving = np.flatnonzero(~table.gaps[n, donors])
             if giving.size == 0:
                 donated = rng.choice(table.values[n, ~table.gaps[n]], size=np.count_nonzero(table.gaps[n, rows]))
             else:
-                near = np.argsort(distance[table.gaps[n, rows]][:, giving], axis=1, kind="stable")[:, :5]
-                chosen = near[np.arange(len(near)), rng.integers(near.shape[1], size=len(near))]
+                cells = table.gaps[n, rows]
+                farther = _differing(design, n, rows[cells], donors[giving])
+                near = np.lexsort((distance[cells][:, giving], farther), axis=1)[:, :5]
+                first = np.take_along_axis(farther, near, axis=1)
+                chosen = near[np.arange(len(near)), rng.integers((first == first[:, :1]).sum(axis=1))]
                 donated = table.values[n, donors[giving[chosen]]]
             values[n, rows[table.gaps[n, rows]]] = donated
     return values
+
+
+def _spread_over(labels: Integers, rows: Integers) -> Integers:
+    """Return rows in an order in which each label has as many among the first as the others, if it has so many."""
+    by_label = np.argsort(labels[rows], kind="stable")
+    counts = np.unique(labels, return_counts=True)[1]
+    place = np.empty(rows.size, dtype=int)
+    place[by_label] = np.concatenate([np.arange(count) for count in counts])
+    return rows[np.argsort(place, kind="stable")]
+
+
+def _differing(design: Design, n: int, rows: Integers, donors: Integers) -> Integers:
+    """Return 0 where a donor is of the condition of a row, 2 or 3 where one of them set variable n, shape (r, d)."""
+    condition, alone = design.condition_of, design.left_alone[n]
+    others = condition[rows, np.newaxis] != condition[donors]
+    differing: Integers = others + 2 * (alone[rows, np.newaxis] != alone[donors])
+    return differing
 
 
 def _distances(a: Floats, b: Floats) -> Floats:
@@ -104,14 +156,17 @@ def _distances(a: Floats, b: Floats) -> Floats:
     return np.where(shared > 0.0, total / np.maximum(shared, 1.0), np.inf)
 
 
-def redrawn(model: StructuralModel, table: Table, gaps: Mask, rng: np.random.Generator) -> Table:
+def redrawn(fitted: FittedEstimator, table: Table, gaps: Mask, design: Design, rng: np.random.Generator) -> Table:
     """Return a completed table with new draws in its gaps, as `draw_gaps`, in the variables' units.
 
     Draws of a discrete variable, or of one recorded on a grid, are rounded to the nearest of its observed values.
     """
     varying = table.varying[:, np.newaxis]
+    model, of_conditions = fitted.model_, fitted.of_conditions
     scaling = model.columns.scaling
-    values = scaling.undo(draw_gaps(model, scaling.apply(table.values), gaps & varying, rng))
+    scaled = of_conditions.with_contexts(scaling.apply(table.values), design.contexts)
+    drawn = draw_gaps(of_conditions.conditionals, scaled, gaps & varying, design, rng)
+    values = scaling.undo(drawn[: table.n_variables])
     for n, kind in enumerate(model.columns.kinds or table.kinds):
         if KINDS[kind].repeats:
             levels = np.unique(table.values[n, ~gaps[n]])
@@ -119,58 +174,81 @@ def redrawn(model: StructuralModel, table: Table, gaps: Mask, rng: np.random.Gen
     return replace(table, values=np.where(gaps, values, table.values), imputed=gaps)
 
 
-def draw_gaps(model: StructuralModel, values: Floats, gaps: Mask, rng: np.random.Generator) -> Floats:
-    """Return scaled values with new draws in the gaps, shape (N, M).
+def draw_gaps(
+    conditionals: Sequence[Conditional], values: Floats, gaps: Mask, design: Design, rng: np.random.Generator
+) -> Floats:
+    """Return scaled values with new draws in the gaps, shape (N + K, M).
 
     A Metropolis walk visits the gaps variable by variable, all rows at once. Proposals alternate between draws given
     the causes and steps of a random walk. The target density is that of the variable given its causes times those of
-    its effects given theirs.
+    its effects given theirs. Values that a condition set are proposed by rows that it set, too; those of their causes
+    know nothing of them.
 
     Parameters
     ----------
-    model : StructuralModel
-        Fitted to ``values``.
-    values : ndarray, shape (N, M)
-        Scaled and complete: where the walk starts.
+    conditionals : sequence of Conditional
+        The N distributions of a model, fitted to ``values``.
+    values : ndarray, shape (N + K, M)
+        Scaled and complete, contexts after the variables: where the walk starts.
     gaps : ndarray of bool, shape (N, M)
         What to draw.
+    design : Design
+        What was done to the rows.
     rng : Generator
         Source of randomness.
     """
     values = values.copy()
-    effects = [[j for j, other in enumerate(model.conditionals) if n in other.inputs] for n in range(len(values))]
+    effects = [[j for j, other in enumerate(conditionals) if n in other.inputs] for n in range(len(gaps))]
+    of_causes = gaps & design.left_alone & ~design.always_set[:, np.newaxis]
     for sweep in range(10):
-        for n in np.flatnonzero(gaps.any(axis=1)):
-            rows = values[:, gaps[n]]
-            values[n, gaps[n]] = _stepped(model, rows, int(n), effects[n], sweep % 2 == 1, rng)
+        for n in np.flatnonzero(gaps.any(axis=1)).tolist():
+            for cells, was_set in ((of_causes[n], False), (gaps[n] & ~of_causes[n], True)):
+                rows, counts = values[:, cells], design.left_alone[:, cells]
+                if was_set:
+                    proposed = _donated(values[n], n, np.flatnonzero(cells), gaps[n], design, rng)
+                    gain = np.zeros(proposed.shape)
+                else:
+                    proposed, gain = _proposed(conditionals[n], rows, n, sweep % 2 == 1, rng)
+                moved = np.vstack([rows[:n], proposed, rows[n + 1 :]])
+                for j in effects[n]:
+                    change = conditionals[j].log_density(moved[j], moved) - conditionals[j].log_density(rows[j], rows)
+                    gain = gain + np.where(counts[j], change, 0.0)
+                values[n, cells] = np.where(np.log(rng.random(proposed.shape)) < gain, proposed, rows[n])
     return values
 
 
-def _stepped(
-    model: StructuralModel, rows: Floats, n: int, effects: Sequence[int], walks: bool, rng: np.random.Generator
-) -> Floats:
-    """Return what one step of the walk makes of variable n in these rows, shape (rows,)."""
-    conditional, size = model.conditionals[n], rows.shape[1]
-    proposed, gain = rows.copy(), np.zeros(size)
+def _proposed(
+    conditional: Conditional, rows: Floats, n: int, walks: bool, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return new values of variable n given its causes, and what they add to its own log density, each (rows,)."""
+    size = rows.shape[1]
     if walks and conditional.law.has_density(rows[n]).all():
         _, deviation = conditional.mean_and_scale(rows)
-        proposed[n] = rows[n] + 0.5 * deviation * rng.standard_normal(size)
-        gain = conditional.log_density(proposed[n], rows) - conditional.log_density(rows[n], rows)
-    else:  # draws given the causes follow their density
-        proposed[n] = conditional.draw(rows, conditional.law.draw_noise(size, rng))
-    gain = gain + _log_density(model, proposed, effects) - _log_density(model, rows, effects)
-    accepted = np.log(rng.random((size,))) < gain
-    stepped: Floats = np.where(accepted, proposed[n], rows[n])
-    return stepped
+        proposed = rows[n] + 0.5 * deviation * rng.standard_normal(size)
+        return proposed, conditional.log_density(proposed, rows) - conditional.log_density(rows[n], rows)
+    # Draws given the causes follow their density.
+    return conditional.draw(rows, conditional.law.draw_noise(size, rng)), np.zeros(size)
 
 
-def _log_density(model: StructuralModel, rows: Floats, nodes: Sequence[int]) -> Floats:
-    """Return the log density of some variables given their causes, shape (rows,)."""
-    return sum((model.conditionals[j].log_density(rows[j], rows) for j in nodes), np.zeros(rows.shape[1]))
+def _donated(values: Floats, n: int, rows: Integers, gaps: Mask, design: Design, rng: np.random.Generator) -> Floats:
+    """Return for rows where variable n was set values seen in the same condition; where none was, what they have."""
+    donated, of_rows = values[rows], design.condition_of[rows]
+    for condition in np.unique(of_rows):
+        alike = design.left_alone[n] == design.left_alone[n, rows[of_rows == condition][0]]
+        giving = np.flatnonzero(~gaps & alike & (design.condition_of == condition))
+        if giving.size:
+            receivers = np.flatnonzero(of_rows == condition)
+            donated[receivers] = values[rng.choice(giving, size=receivers.size)]
+    return donated
 
 
 def fit_to_imputed(
-    fit: Callable[[Table], Fitted], table: Table, n_imputations: int, rng: np.random.Generator, clock: Clock
+    fit: Callable[[Table], Fitted],
+    table: Table,
+    design: Design,
+    n_imputations: int,
+    rng: np.random.Generator,
+    clock: Clock,
 ) -> tuple[Fitted, dict[str, object], WarningList]:
     """Fit to imputed tables, each drawn from the fit before; return the fit whose graph is most typical.
 
@@ -180,6 +258,8 @@ def fit_to_imputed(
         Returns a new estimator, fitted to a table without gaps.
     table : Table
         The table.
+    design : Design
+        What was done to its rows.
     n_imputations : int
         The number of fits.
     rng : Generator
@@ -202,14 +282,14 @@ def fit_to_imputed(
             f"{plural(columns, 'column')} of which more than half of {table.n_observations} rows are imputed: "
             f"{listed(columns)}; drop {'it' if len(columns) == 1 else 'them'}, unless gaps come by chance alone"
         )
-    completed = replace(table, values=neighbours_values(table, rng), imputed=table.gaps)
+    completed = replace(table, values=neighbours_values(table, design, rng), imputed=table.gaps)
     fits: list[Fitted] = []
     while True:
         with collected_warnings() as to_say:
             fits.append(fit(completed))
         if len(fits) == n_imputations or fits[-1].interrupted_ or clock.is_over:
             break
-        completed = redrawn(fits[-1].model_, completed, table.gaps, rng)
+        completed = redrawn(fits[-1], completed, table.gaps, design, rng)
     is_cut = len(fits) < n_imputations and not fits[-1].interrupted_
     if is_cut:
         ended = f"{option('max_seconds', clock.max_seconds)} ended the fit"

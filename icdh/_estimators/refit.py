@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from icdh._estimators.graph_search import SIZES, LearnedGraph, family_evidence
+from icdh._estimators.imputation import OfConditions
 from icdh._model.causal import ModelColumns
 from icdh._model.structural import StructuralModel
 from icdh._node_model.evidence import NodeFit
@@ -59,7 +60,8 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
         Ends the refit: of families without a fit, a few observations are then fitted.
     """
     graph, table, n_variables = found.among(model.adjacency), found.table, len(model.names)
-    scaling = replace(model.columns.scaling, transforms=_transforms(found, n_variables))
+    transforms = _transforms(found)
+    scaling = replace(model.columns.scaling, transforms={n: of for n, of in transforms.items() if n < n_variables})
     columns = replace(model.columns, scaling=scaling)
     model = replace(model, columns=columns)
     with single_blas_thread():
@@ -77,7 +79,9 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
     values = _with_masses(columns, table.in_users_columns(n_variables))
     centre, transformed = columns.centre.copy(), [*scaling.transforms]
     centre[transformed] = mean_of(values[transformed], table.weights)
-    conditionals = [given.limited(values) for given in conditionals]
+    whole = OfConditions(conditionals, {n - n_variables: of for n, of in transforms.items() if n >= n_variables})
+    with_contexts = whole.with_contexts(values, table.in_users_columns(table.n_columns)[n_variables:])
+    conditionals = [_outside_contexts(given, found, n_variables).limited(values) for given in conditionals]
     laws = [given.law.density for given in conditionals if given is not CONSTANT]
     noise = {law.errors.name for law in laws if law is not None}
     model = replace(model, columns=replace(columns, centre=centre), conditionals=conditionals)
@@ -85,6 +89,7 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
         "evidence_": found.columns.log_jacobian - float(sum(of_others)),
         "noise_distribution_": "mixed" if len(noise) > 1 else min(noise, default="gaussian"),
         "nll_": model.nll(values, table.baseline, table.weights),
+        "_of_conditions": whole._replace(conditionals=[given.limited(with_contexts) for given in whole.conditionals]),
     }
     return model, learned, in_time
 
@@ -119,10 +124,10 @@ def _with_masses(columns: ModelColumns, standardised: Floats) -> Floats:
     return values
 
 
-def _transforms(found: LearnedGraph, n_variables: int) -> dict[int, Rescaled]:
-    """Return the transforms of the user's columns."""
+def _transforms(found: LearnedGraph) -> dict[int, Rescaled]:
+    """Return the transforms of the user's columns, and of the contexts after them."""
     columns = zip(found.table.order.tolist(), found.table.signs.tolist(), found.columns.transforms, strict=True)
-    return {node: replace(of, sign=sign) for node, sign, of in columns if of is not None and node < n_variables}
+    return {node: replace(of, sign=sign) for node, sign, of in columns if of is not None}
 
 
 def _with_final_units(found: LearnedGraph, graph: Graph, clock: Clock) -> tuple[FamilyScore, bool]:
@@ -237,16 +242,23 @@ def _likeliest(found: LearnedGraph, values: Floats, scores: FamilyScore, family:
 def _conditionals(
     found: LearnedGraph, families: list[Family], winners: list[tuple[FamilyPredictor, Law]], n_variables: int
 ) -> list[Conditional]:
-    """Return the distributions of the user's columns, contexts held at zero."""
+    """Return the distributions of the user's columns given the others, and the contexts after them."""
     table = found.table
     conditionals: list[Conditional] = [CONSTANT] * n_variables
-    zeros = found.columns.transformed(np.zeros((len(table.order), 1)))[:, 0]
     for (node, parents), (predictor, law) in zip(families, winners, strict=True):
         if table.order[node] >= n_variables:
             continue
         sign, inputs = table.signs[node], table.order[list(parents)]
         of_inputs = np.repeat(table.signs[list(parents)], found.columns.widths[list(parents)])
         of_users = replace(predictor.in_original_signs(of_inputs, sign, law), inputs=inputs)
-        without_contexts = of_users.held(inputs < n_variables, table.signs[list(parents)] * zeros[list(parents)])
-        conditionals[table.order[node]] = Conditional(without_contexts, law if sign > 0.0 else law.turned())
+        conditionals[table.order[node]] = Conditional(of_users, law if sign > 0.0 else law.turned())
     return conditionals
+
+
+def _outside_contexts(given: Conditional, found: LearnedGraph, n_variables: int) -> Conditional:
+    """Return a distribution where no context acts."""
+    if not isinstance(given.predictor, FamilyPredictor):
+        return given
+    table, zeros = found.table, np.zeros(found.table.n_columns)
+    zeros[table.order] = table.signs * found.columns.transformed(np.zeros((len(table.order), 1)))[:, 0]
+    return replace(given, predictor=given.predictor.held(given.inputs < n_variables, zeros[given.inputs]))

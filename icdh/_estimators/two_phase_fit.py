@@ -20,6 +20,7 @@ import numpy as np
 from icdh._estimators.arranged import CanonicalTable, ColumnOrder
 from icdh._estimators.base import SearchSettings, TwoPhaseSettings
 from icdh._estimators.graph_search import SIZES, GraphSearch, edge_penalty_of, family_evidence
+from icdh._estimators.imputation import OfConditions
 from icdh._model.structural import StructuralModel
 from icdh._node_model.law import CONSTANT, Conditional, NormalLaw
 from icdh._node_model.score import FamilyScore
@@ -222,8 +223,8 @@ class LearnedNetwork(NamedTuple):
         of_rows = self.baseline, self.problem.weights
         return strength_of_inputs(network, self.problem.values[:N], self.model.columns.centre, *of_rows, among)
 
-    def on_graph(self, kept: Floats, clock: Clock | None = None) -> StructuralModel:
-        """Return a model of the edges between the user's columns that are kept.
+    def on_graph(self, kept: Floats, clock: Clock | None = None) -> tuple[StructuralModel, OfConditions]:
+        """Return a model of the edges between the user's columns that are kept, and its distributions with contexts.
 
         Variables with other causes than in the network are fitted again. Contexts stay causes of what they reach.
 
@@ -242,13 +243,15 @@ class LearnedNetwork(NamedTuple):
         alone = FamilyFitter(problem, problem.n_counted)  # the penalties of the two phases
         fitter = alone if self.result.cost is None else fitter_of(problem, before)
         weights = fitter.refit(weights, [(n, tuple(np.flatnonzero(graph[:, n]).tolist())) for n in changed])
-        columns, values = self._columns_of(weights), self.problem.values
-        law = NormalLaw()
-        conditionals = [
-            Conditional(NetworkConditional.of(columns, n), law).limited(values) if values[n].any() else CONSTANT
-            for n in range(N)
-        ]
-        return replace(self.model, adjacency=kept, conditionals=conditionals)
+        values, law = self.problem.values, NormalLaw()
+        natural, whole = (
+            [
+                Conditional(NetworkConditional.of(network, n), law).limited(values) if values[n].any() else CONSTANT
+                for n in range(N)
+            ]
+            for network in (self._columns_of(weights), weights)
+        )
+        return replace(self.model, adjacency=kept, conditionals=natural), OfConditions(whole, {})
 
     def nll(self, model: StructuralModel) -> float:
         """Return the negative log-likelihood of a model of the user's columns."""

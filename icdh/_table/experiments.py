@@ -228,6 +228,8 @@ class Design:
         that makes its root mean square one.
     conditions : list
         The K conditions of unknown targets.
+    condition_of : ndarray of int, shape (M,)
+        A number for the condition of every observation; zero if conditions have no names.
     without_causes : ndarray of bool, shape (N,)
         The variables whose causes are not searched. It is decided once, for a whole table: in a part of its rows every
         variable is left alone less often.
@@ -236,6 +238,7 @@ class Design:
     left_alone: Mask
     contexts: Floats
     conditions: list[Hashable]
+    condition_of: Integers
     without_causes: Mask
 
     @classmethod
@@ -266,8 +269,9 @@ class Design:
         if isinstance(interventions, Interventions):
             design = cls._of_conditions(interventions, table)
         else:
-            mask, nothing = _checked_mask(interventions, table), np.zeros((0, table.n_observations))
-            design = cls(~mask, nothing, [], np.zeros(table.n_variables, dtype=bool))
+            mask, one = _checked_mask(interventions, table), np.zeros(table.n_observations, dtype=int)
+            nothing = np.zeros((0, table.n_observations))
+            design = cls(~mask, nothing, [], one, np.zeros(table.n_variables, dtype=bool))
         if rows is not None:
             design = design.of_rows(rows)
         is_short = design.left_alone.sum(axis=1) < FEWEST_ROWS
@@ -290,9 +294,11 @@ class Design:
         for condition, in_force in rows.items():
             targets = interventions.targets[condition] or ()
             left_alone &= ~np.outer(variables_meant(targets, table.names, f"targets[{condition!r}]"), in_force)
-        conditions = interventions.contexts
+        conditions, numbers = interventions.contexts, np.arange(len(rows))
+        condition_of = numbers @ np.array(list(rows.values()))
         contexts = np.array([rows[condition] for condition in conditions]).reshape(len(conditions), needed)
-        return cls(left_alone, _of_unit_size(contexts), conditions, np.zeros(table.n_variables, dtype=bool))
+        without_causes = np.zeros(table.n_variables, dtype=bool)
+        return cls(left_alone, _of_unit_size(contexts), conditions, condition_of, without_causes)
 
     def of_rows(self, rows: Integers | Mask) -> "Design":
         """Return the design of some rows: a mask of shape (M,), or row numbers.
@@ -304,7 +310,8 @@ class Design:
         if kept.size and in_force.any(axis=0).all():
             kept = kept[1:]
         contexts, conditions = _of_unit_size(in_force[kept]), [self.conditions[k] for k in kept]
-        return replace(self, left_alone=self.left_alone[:, rows], contexts=contexts, conditions=conditions)
+        whole = replace(self, contexts=contexts, conditions=conditions)
+        return replace(whole, left_alone=self.left_alone[:, rows], condition_of=self.condition_of[rows])
 
     @property
     def always_set(self) -> Mask:

@@ -1,7 +1,6 @@
 """Gaps in a table: complained of, left out with their rows, or imputed; and numbers that stand for them."""
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,7 @@ from helpers import cases, hetero_chain
 from numpy.testing import assert_allclose, assert_array_equal
 from support.estimators import draw_gaps, neighbours_values
 from support.families import Conditional, NormalLaw
-from support.table import Table, codes_message, says_none, suspected_codes
+from support.table import Design, Table, codes_message, says_none, suspected_codes
 
 from icdh import ICDH, DataWarning, HNMSearch, Interventions, bootstrap, posterior, refits
 from icdh.files import LabelledTable
@@ -128,7 +127,7 @@ def test_neighbours_give_values_that_were_seen():
     x = rng.normal(size=500)
     table = Table.of(gappy(np.column_stack([x, np.sin(2 * x)]), 0.2), gaps=True)
     assert table.gaps.all(axis=0).any()
-    values = neighbours_values(table, rng)
+    values = neighbours_values(table, Design.of(None, table), rng)
     assert np.isfinite(values).all()
     assert_array_equal(values[~table.gaps], table.values[~table.gaps])
     for n in range(2):
@@ -150,18 +149,57 @@ class Linear:
 
 def test_draws_follow_the_conditional_of_a_linear_model():
     """Given its effect, the cause in a linear Gaussian model is normal with known mean and variance."""
-    model = SimpleNamespace(conditionals=[Conditional(own, NormalLaw()) for own in (Linear([], 0.0), Linear([0], 2.0))])
+    model = [Conditional(own, NormalLaw()) for own in (Linear([], 0.0), Linear([0], 2.0))]
     values = np.vstack([np.zeros(20_000), np.full(20_000, 1.5)])
     gaps = np.array([[True], [False]]) & np.ones(values.shape, dtype=bool)
-    rng = np.random.default_rng(0)
+    rng, design = np.random.default_rng(0), Design.of(None, Table.of(values.T))
     for _ in range(3):
-        values = draw_gaps(model, values, gaps, rng)
+        values = draw_gaps(model, values, gaps, design, rng)
     assert_allclose([values[0].mean(), values[0].var()], [2 * 1.5 / 5, 1 / 5], atol=0.02)
     assert_array_equal(values[1], 1.5)
     both = np.zeros((2, 20_000))  # without an effect that was seen, the marginal distribution
     for _ in range(10):
-        both = draw_gaps(model, both, np.ones(both.shape, dtype=bool), rng)
+        both = draw_gaps(model, both, np.ones(both.shape, dtype=bool), design, rng)
     assert_allclose(np.cov(both), [[1, 2], [2, 5]], atol=0.2)
+
+
+def test_what_was_set_is_drawn_from_rows_that_set_it_and_says_nothing_of_its_causes():
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.normal(size=3000), np.repeat([1.5, 9.0, 29.0], 1000)])
+    conditions = np.repeat(["none", "set y", "set y higher"], 1000)
+    table = Table.of(rows.T)
+    design = Design.of(Interventions(conditions, {"none": [], "set y": ["x1"], "set y higher": ["x1"]}), table)
+    gaps = np.zeros(rows.shape, dtype=bool)
+    gaps[0, ::2] = gaps[1, 1500:2500] = True
+    model = [Conditional(own, NormalLaw()) for own in (Linear([], 0.0), Linear([0], 2.0))]
+    drawn = draw_gaps(model, np.where(gaps, 0.0, rows), gaps, design, rng)
+    assert_array_equal(drawn[1], rows[1])
+    # Where y is no effect of x it says nothing of it.
+    means = [drawn[0, part][gaps[0, part]].mean() for part in (slice(1000), slice(1000, None))]
+    assert_allclose(means, [1.5 * 2 / 5, 0.0], atol=0.1)
+
+
+def test_neighbours_are_of_the_same_condition():
+    rng = np.random.default_rng(0)
+    drug = np.arange(5000) >= 4950
+    rows = np.column_stack([rng.normal(size=5000), rng.normal(size=5000) + 30.0 * drug])
+    table = Table.of(gappy(rows, 0.3), gaps=True)
+    design = Design.of(Interventions(drug.tolist(), {True: None, False: None}), table)
+    values = neighbours_values(table, design, rng)
+    assert values[1, drug].min() > 20.0 > values[1, ~drug].max()
+
+
+@both_methods
+def test_what_a_condition_does_is_that_of_the_complete_table(method):
+    rng, drug = np.random.default_rng(0), np.arange(400) >= 200
+    x = rng.normal(size=400)
+    X = np.column_stack([x, x + 3.0 * drug + rng.normal(size=400)])
+    done = Interventions(np.where(drug, "drug", "none"), {"none": None, "drug": None})
+    whole = estimator(method).fit(X, interventions=done).targets_["drug"][1]
+    X[rng.random(400) < 0.4, 1] = np.nan
+    model = estimator(method, missing="impute", n_imputations=4).fit(X, interventions=done)
+    for fit in model.imputations_:
+        assert fit.targets_["drug"][1] == pytest.approx(whole, rel=0.3)
 
 
 @pytest.fixture(scope="module")
