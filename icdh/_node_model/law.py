@@ -14,6 +14,7 @@ Dunn, Smyth: "Randomized quantile residuals", J. Computational and Graphical Sta
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ FARTHEST = 1e-4  # place of the last quantile in it: Student's t may have no var
 UNLIMITED = 1e15  # standard deviations: where no limit is
 BEYOND = 1e-3  # share of what was beyond a limit that stays there: new rows may be beyond
 LEAST_INSIDE, LEAST_BEYOND = 1e-6, 1e-12  # probabilities between limits and beyond one, below which it is ignored
+LEAST_OF_ROW = 1e-4  # probability inside a limit that a row's mean leaves: farther means are as far
 NumberLaw = TypeVar("NumberLaw", bound="NormalLaw")
 LEAST_PLACE_NEAR = 0.1 * LEAST_BEYOND  # of an end of a range, below which it is far from a row
 LEAST_TAIL = 1e-6  # place of the farthest value of a moment beyond limits, which Student's t may not have
@@ -226,9 +228,34 @@ class NormalLaw(Law):
         """Return mean and scale, each of shape (M,)."""
         return outputs[0], outputs[1]
 
+    @cached_property
+    def _reach(self) -> tuple[float, float]:
+        """How many scales a mean may be below the range, and above it; farther ones are so far.
+
+        So values do not leave the range where nearly all of a distribution is beyond an end: they stay at it. They are
+        nearest to the end there; beyond, of heavy tails, those inside the range would be farther from it again.
+        """
+        place = 1.0 - np.geomspace(0.5, LEAST_OF_ROW, 41)
+        middle = Limits(place, np.ones(place.size)).inverse(np.full(place.size, 0.5))
+        ends = (errors.quantile(np.array([place, middle])) for errors in (self.errors, self.errors.turned()))
+        below, above = (float(end[np.argmin(half - end)]) for end, half in ends)
+        return below, above
+
+    def _placed(self, outputs: Floats) -> tuple[Floats, Floats]:
+        """Return mean and scale, each of shape (M,), no mean farther beyond the range than values follow."""
+        mean, scale = self.location_and_scale(outputs)
+        if not self._has_ends:
+            return mean, scale
+        below, above = self._reach
+        return np.clip(mean, self.low - below * scale, self.high + above * scale), scale
+
+    @property
+    def _has_ends(self) -> bool:
+        return not -self.low == self.high == UNLIMITED
+
     def log_density(self, observed: Floats, outputs: Floats) -> Floats:
         """Return the log-density of values."""
-        mean, scale = self.location_and_scale(outputs)
+        mean, scale = self._placed(outputs)
         noise = _residual(observed, mean, scale)
         log_density: Floats = self.errors.log_density(noise) - np.log(scale)
         rows, limits = self._limits(mean, scale)
@@ -243,8 +270,7 @@ class NormalLaw(Law):
         """
         ends = [_residual(end, mean, scale) for end in (self.low, self.high)]
         far = self.errors.quantile(np.array([LEAST_PLACE_NEAR, 1.0 - LEAST_PLACE_NEAR]))
-        has_ends = not -self.low == self.high == UNLIMITED
-        rows = np.flatnonzero(has_ends & ((ends[0] > far[0]) | (ends[1] < far[1])))
+        rows = np.flatnonzero(self._has_ends & ((ends[0] > far[0]) | (ends[1] < far[1])))
         return rows, Limits(*(self.errors.distribution(end[rows]) for end in ends))
 
     def has_density(self, observed: Floats) -> Mask:
@@ -253,7 +279,7 @@ class NormalLaw(Law):
 
     def mean_and_scale(self, outputs: Floats) -> tuple[Floats, Floats]:
         """Return mean and standard deviation."""
-        mean, scale = self.location_and_scale(outputs)
+        mean, scale = self._placed(outputs)
         rows, limits = self._limits(mean, scale)
         deviation = np.full(mean.shape, self.errors.deviation)
         if rows.size:
@@ -273,7 +299,7 @@ class NormalLaw(Law):
 
     def draw(self, outputs: Floats, noise: Floats | float) -> Floats:
         """Return values given their noise."""
-        mean, scale = self.location_and_scale(outputs)
+        mean, scale = self._placed(outputs)
         return mean + scale * self._changed(Limits.inverse, mean, scale, noise)
 
     def _changed(
@@ -292,7 +318,7 @@ class NormalLaw(Law):
 
     def noise(self, observed: Floats, outputs: Floats) -> Floats:
         """Return E of observed values; of a constant, how far a row is from it."""
-        mean, scale = self.location_and_scale(outputs)
+        mean, scale = self._placed(outputs)
         return self._changed(Limits.distribution, mean, scale, _residual(observed, mean, scale))
 
     @property

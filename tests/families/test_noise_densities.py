@@ -5,6 +5,7 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import integrate, stats
 from support.families import (
     NOISE_DENSITIES,
@@ -13,6 +14,7 @@ from support.families import (
     Free,
     Gaussian,
     GaussianResponse,
+    NormalLaw,
     Student,
     cost_of,
     fit_noise,
@@ -181,3 +183,27 @@ def test_what_wide_heaps_add_to_the_variance_of_residuals_is_no_gain_of_other_no
     models = FamilyModels(Families(centre[np.newaxis], [response], *arguments))
     scores = {noise: models.score_of_residuals((0, ()), 0.0, residuals, noise) for noise in ("auto", "gaussian")}
     assert scores["auto"] == scores["gaussian"] == 0.0
+
+
+@pytest.mark.parametrize("noise", [Gaussian(), Student(2.5, 0.5), Student(6.0, 0.8), "free"])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_values_stay_at_an_end_of_the_range_however_far_the_mean_is_beyond(noise, sign):
+    """Means are continuous and never rise again; draws, moments and densities say the same."""
+    if noise == "free":
+        noise = fit_noise(sign * (np.random.default_rng(1).gamma(2.0, 1.0, size=1000) - 2.0), "free", None)
+    law = NormalLaw(noise).within(0.0, 1e15) if sign > 0.0 else NormalLaw(noise).within(-1e15, 0.0)
+    location = sign * np.append(np.linspace(2.0, -8.0, 1001), -1e4)
+    means = sign * law.mean_and_scale(np.array([location, np.ones(1002)]))[0]
+    assert (means > 0.0).all()
+    assert np.diff(means).max() < 0.002
+    assert np.diff(means).min() > -0.011
+    assert means[-1] < 0.6
+    for far in (-6.0, -1e4):
+        outputs = np.repeat([[sign * far], [1.0]], 20_000, axis=1)
+        drawn = sign * law.draw(outputs, law.draw_noise(20_000, np.random.default_rng(0)))
+        assert np.mean(drawn < 0.0) < 0.002
+        assert_allclose(np.clip(drawn, -20.0, 20.0).mean(), means[-1], atol=0.05)
+        grid = np.linspace(1e-6, 200.0, 200_001)
+        density = np.exp(law.log_density(sign * grid, np.repeat([[sign * far], [1.0]], grid.size, axis=1)))
+        assert integrate.trapezoid(density, grid) == pytest.approx(1.0, abs=0.01)
+        assert_allclose(law.draw(outputs[:, :9], law.noise(sign * grid[1:10], outputs[:, :9])), sign * grid[1:10])
