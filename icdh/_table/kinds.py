@@ -121,7 +121,7 @@ class Grid:
     """The numbers that a column is recorded by.
 
     They are (first + k step) / 10^digits for whole k. Where new rows repeat what others hold, they are the observed
-    values, and beyond these the former, if the observed ones are of that form.
+    values, and beyond the cells of these the former, if the observed ones are of that form.
 
     Attributes
     ----------
@@ -146,7 +146,8 @@ class Grid:
         regular, observed = self._regular(values), self.observed
         if not observed.size:
             return regular
-        is_beyond = (values < observed[0]) | (values > observed[-1])
+        edges = edges_of_cells(observed)
+        is_beyond = (values < edges[0]) | (values > edges[-1])
         goes_on = np.array_equal(self._regular(observed), observed)
         return np.where(is_beyond & goes_on, regular, observed[nearest(observed, values)])
 

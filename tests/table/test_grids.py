@@ -38,6 +38,16 @@ def test_beyond_values_that_new_rows_repeat_the_steps_go_on():
     np.testing.assert_array_equal(grid.nearest(np.array([2.0, 19.9, 31.0, 44.0])), [0.0, 15.0, 30.0, 45.0])
 
 
+def test_numbers_in_the_cell_of_an_end_are_that_end():
+    """Beyond a gap of the grid, too: the cell of zero beside 0.3 is wider than a step of 0.1."""
+    observed = np.append(0.0, np.arange(3, 20) / 10.0)
+    grid = grid_of(np.repeat(observed, 60))
+    low, high = grid.cells(observed)
+    np.testing.assert_array_equal(grid.nearest(0.99 * low + 0.01 * high), observed)
+    np.testing.assert_array_equal(grid.nearest(0.01 * low + 0.99 * high), observed)
+    np.testing.assert_array_equal(grid.nearest(np.array([-0.2, 2.0])), [-0.2, 2.0])
+
+
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e200])
 def test_numbers_of_many_digits_have_none(scale):
     assert grid_of(scale * np.random.default_rng(0).normal(size=200)) is None
