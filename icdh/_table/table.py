@@ -27,6 +27,9 @@ SCALINGS = ("none", "center", "standardize")
 LARGEST_VALUE = {"none": LARGEST_SCALED_VALUE, "center": LARGEST_SCALED_VALUE, "standardize": 1e300}
 SMALLEST_VALUE = {"none": 1e-60, "center": 1e-60, "standardize": 1e-290}  # of a column's maximum
 MOST_NAMED = 5  # columns in a message
+MOST_DISTINCT = 10_000  # values of a column that are compared; of many more, some always agree in single precision
+DIGITS_APART = 1e-9  # relative difference below which values of a column are one, computed twice
+MOST_MERGED = 0.01  # share of the different values of a column that may agree with the next one in single precision
 
 
 @dataclass(frozen=True)
@@ -311,6 +314,11 @@ class Table:
                 "an arrow there may be missing or point the wrong way; compare "
                 f"{option('kinds', dict.fromkeys(self.heaps, 'ordinal'))}"
             )
+        if merged := [f"{name!r} ({of})" for name, of in self.merged.items()]:
+            yield (
+                f"{plural(merged, 'column')} with values that agree in single precision, so far out are others: "
+                f"{', '.join(merged)}; drop or correct rows with wrong values, or take logarithms before the fit"
+            )
         if codes and (text := self.codes_message(range(self.n_variables))):
             yield text
 
@@ -360,6 +368,21 @@ class Table:
             codes = f"; {kind.question} pass {option('kinds', {few[0]: 'categorical'})}" if few else ""
             amounts = f"; amounts? pass {option('kinds', {heaped[0]: 'gridded'})}" if heaped else ""
             yield f"read as {'; as '.join(readings)}{codes}{amounts}"
+
+    @cached_property
+    def merged(self) -> dict[Hashable, str]:
+        """The names of columns that lose values in the single precision of a search, and how many; see `heaps`."""
+        merged: dict[Hashable, str] = {}
+        for n in [] if self.declared is None else numbers_among(self.kinds):
+            values = self.observed(n) / np.abs(self.observed(n)).max()
+            distinct = np.unique(values)
+            distinct = distinct[:: -(-distinct.size // MOST_DISTINCT)]
+            scaled = ((distinct - values.mean()) / values.std()).astype(np.float32)
+            apart = np.diff(distinct) > DIGITS_APART * np.abs(distinct[1:])
+            lost = np.count_nonzero(apart & (np.diff(scaled) == 0.0))
+            if lost > MOST_MERGED * distinct.size:
+                merged[self.names[n]] = f"{lost} of {distinct.size}"
+        return merged
 
     @cached_property
     def heaps(self) -> dict[Hashable, PointMass]:

@@ -379,7 +379,7 @@ def test_a_resample_that_was_interrupted_does_not_count(table, path):
 
 
 def test_what_the_whole_table_says_of_its_columns_holds_for_resamples(table):
-    X = np.column_stack([np.exp(3.0 * table[:, 0]), np.round(table[:, 1:] * 100.0)])
+    X = np.column_stack([np.exp(2.0 * table[:, 0]), np.round(table[:, 1:] * 100.0)])
     resample = HNMSearch(**QUICK).for_resamples(X).fit(X[:20])
     assert resample.column_transform_ == "log"
     assert resample.kinds_ == HNMSearch(**QUICK).fit(X).kinds_ == ["continuous", "gridded", "gridded"]

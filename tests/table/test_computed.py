@@ -197,3 +197,25 @@ def test_arrows_of_a_heap_are_marked():
         (edge,) = edge_records(HNMSearch(knowledge={"required": [("years", "wage")]}).fit(table).model_)
     assert edge.unidentified
     assert not edge.close  # as it was required
+
+
+def test_columns_whose_values_agree_in_single_precision_are_named():
+    """One wrong cell, or several powers of ten; neither computed twice nor among very many rows."""
+    rng = np.random.default_rng(0)
+    amount = rng.gamma(2.0, 50.0, size=500)
+    wide = np.exp(rng.uniform(0.0, 22.6, size=500))
+    computed = np.append(amount[:250], np.nextafter(amount[:250], 0.0))
+    for column, named in (
+        (np.append(amount[1:], 1e6), False),
+        (np.append(amount[1:], 1e10), True),
+        (wide, True),
+        (np.log(wide), False),
+        (computed, False),
+        (rng.normal(size=400_000), False),
+    ):
+        table = HNMSearch().as_table(pd.DataFrame({"amount": column}))
+        assert list(table.merged) == ["amount"] * named
+    assert not Table.of(np.column_stack([wide, wide])).merged  # where there is no search of columns that are rounded
+    table = HNMSearch().as_table(pd.DataFrame({"amount": wide, "other": amount}))
+    with pytest.warns(DataWarning, match=r"column .* single precision.*: 'amount' \(\d+ of 500\).*take logarithms"):
+        table.warn()
