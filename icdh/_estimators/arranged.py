@@ -103,6 +103,8 @@ class CanonicalTable(ColumnOrder):
         Which observations depend on one another; None if none do.
     weights : ndarray, shape (M,), or None
         How often each observation counts; None if once.
+    seen_together : ndarray, shape (n, n)
+        The share of the observations in which both of two were seen, and not imputed.
     """
 
     values: Floats
@@ -115,6 +117,7 @@ class CanonicalTable(ColumnOrder):
     baseline: Mask | None
     related: RelatedRows | None
     weights: Floats | None
+    seen_together: Floats
 
     @classmethod
     def of(cls, table: Table, scaling: Scaling, kinds: list[str], design: Design, rules: EdgeRules) -> "CanonicalTable":
@@ -143,7 +146,11 @@ class CanonicalTable(ColumnOrder):
             np.append(part, np.full(n_columns - N, fill))
             for part, fill in ((scaling.offset, 0.0), (scaling.scale, 1.0))
         )
+        seen_together = np.ones((n_columns, n_columns))
+        seen_together[:N, :N] = table.seen_together
+        seen_together[:N, N:] = np.diagonal(table.seen_together)[:, np.newaxis]
         return cls(
+            seen_together=seen_together[np.ix_(order, order)],
             of_counts=(signs / scale[order] * np.array([-offset[order], np.ones(order.size)])).T,
             values=extended[order] * signs[:, np.newaxis],
             kinds=[kinds[k] if k < N else "continuous" for k in order],
@@ -227,6 +234,7 @@ class CanonicalTable(ColumnOrder):
             order=self.order[columns],
             signs=self.signs[columns],
             of_counts=self.of_counts[columns],
+            seen_together=self.seen_together[np.ix_(columns, columns)],
             baseline=None if self.baseline is None else self.baseline[:, observations],
             related=None if self.related is None else self.related.of_rows(observations),
             weights=of_rows(self.weights, observations),

@@ -167,9 +167,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
         includes the edges that ``min_strength`` and ``max_edges`` remove. Graphs of a table of more than 20,000 rows
         are compared on 10,000 of them, evenly spread. The strength of an edge is that in these rows. All rows may then
         change the causes of variables without misfit. Edges to these have the part of their strength in all rows that
-        falls to 10,000.
+        falls to 10,000. Of imputed tables it is the part that falls to the rows that hold both cause and effect.
     edge_probability_ : ndarray, shape (N, N)
-        The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps.
+        The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps. It
+        is no probability that the edge is true: imputed values follow the graph that they were drawn from.
     imputations_ : list of HNMSearch
         The fits to the imputed tables; present likewise. `icdh.posterior` averages over them, and
         ``average_effect(..., models=[fit.model_ for fit in imputations_])`` takes its band from them.

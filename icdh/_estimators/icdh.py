@@ -145,9 +145,11 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
     edge_strength_ : ndarray, shape (N, N)
         The strength of every edge, in nats: by how much ``cost_`` rises without it. Without the last stage, by how much
         the log-likelihood of the data falls when the cause is held at its mean. That overstates strength where causes
-        are correlated. After ``max_seconds`` it is that of the edges of the graph alone.
+        are correlated. After ``max_seconds`` it is that of the edges of the graph alone. Of imputed tables it is the
+        part that falls to the rows that hold both cause and effect.
     edge_probability_ : ndarray, shape (N, N)
-        The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps.
+        The share of the imputations in which i -> j was found; present only after ``missing="impute"`` met gaps. It
+        is no probability that the edge is true: imputed values follow the graph that they were drawn from.
     imputations_ : list of ICDH
         The fits to the imputed tables; present likewise. `icdh.posterior` averages over them, and
         ``average_effect(..., models=[fit.model_ for fit in imputations_])`` takes its band from them.
@@ -276,7 +278,7 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         result, network = found.result, found.columns
         threshold = self.threshold if result.cost is None else 0.0
         dag = found.rules.dag(network.adjacency(), threshold)
-        strength = found.strength(dag.adjacency)
+        strength = found.strength(dag.adjacency) * table.seen_together
         model, of_conditions = found.on_graph(self._strong(dag.adjacency, strength, found.rules), clock)
         doubts = DataDoubts(model, table)
         self._learn(

@@ -40,6 +40,7 @@ def strengths(found: LearnedGraph) -> np.ndarray:
             by, share = found.whole, float(scores.families.share()[node])
         rise = share * by.rises((node, parents))
         rise /= by.models.design_effects_of((node, parents), by.fit_of((node, parents)))
+        rise *= table.seen_together[node, list(parents)]
         strength[list(parents), node] = np.maximum(rise, np.finfo(float).tiny)
     return table.edges_in_users_order(strength)
 

@@ -147,6 +147,7 @@ def scores_of_families(problem: Problem, edge_penalty: float, random_state: int)
         baseline=None,
         related=None,
         weights=problem.weights,
+        seen_together=np.ones((N, N)),
     )
     settings = SearchSettings(edge_penalty=edge_penalty)
     transform = GraphSearch(settings, table, problem.clock, lambda move: None, random_state).transform()

@@ -198,6 +198,18 @@ class Table:
         return seen
 
     @property
+    def seen_together(self) -> Floats:
+        """The share of the observations in which both of two variables were seen, and not imputed, shape (N, N).
+
+        What was drawn from a model says nothing new: of the evidence of an edge, so much is that of the data.
+        """
+        if self.imputed is None:
+            return np.ones((self.n_variables, self.n_variables))
+        seen = (~self.imputed).astype(float)
+        shares: Floats = seen @ seen.T / self.n_observations
+        return shares
+
+    @property
     def unordered(self) -> list[int]:
         """The positions of the columns of labels without an order, but for those of two, which are read as 0 and 1."""
         return [n for n, known in self.categories.items() if not known.is_scale]

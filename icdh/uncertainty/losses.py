@@ -217,7 +217,7 @@ def direction_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
             loss[order[i], order[j]] = np.inf
     edges = [edge for edge in edges if not settled[edge]]
     with suppress(OutOfTime), single_blas_thread():
-        gains, factor = scores.closed_form_gains(found.graph), _dependence_factor(found)
+        gains, factor = scores.closed_form_gains(found.graph), _factor_of_edges(found)
         if isinstance(gains, TableGains) and not gains.has_grades and len(found.graph) <= 12:
             others = len(found.graph) - 1  # all graphs of families of at most four causes
             families = weigh_families(gains.scores, found.graph, rules, n_candidates=others, max_parents=4)
@@ -243,15 +243,19 @@ def _climbers(scores: FamilyScore, rules: EdgeRules, max_parents: int) -> tuple[
     return climber, Climber(scores.by_noise("student"), rules, max_parents) if scores.chooses_noise else None
 
 
-def _dependence_factor(found: LearnedGraph) -> Callable[[int, int], float]:
-    """Return the factor of log evidence of an edge where rows depend on one another, as a function of its ends."""
+def _factor_of_edges(found: LearnedGraph) -> Callable[[int, int], float]:
+    """Return the factor of log evidence of an edge, given its ends, where rows are dependent or were imputed."""
 
     @cache
     def design_effects(node: int) -> Floats:
         family = node, found.graph[node]
         return np.asarray(found.scores.models.design_effects_of(family, found.scores.fit_of(family)))
 
-    return lambda cause, effect: 1.0 / float(design_effects(effect)[found.graph[effect].index(cause)])
+    def factor(cause: int, effect: int) -> float:
+        seen = float(found.table.seen_together[cause, effect])
+        return seen / float(design_effects(effect)[found.graph[effect].index(cause)])
+
+    return factor
 
 
 def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
@@ -296,7 +300,7 @@ def hidden_loss(model: HNMSearch, *, clock: Clock | None = None) -> Floats:
     loss = np.full(dag.shape, np.nan)
     if found.interrupted or found.timed_out or found.table.rows is not None:
         return loss
-    factor = _dependence_factor(found)
+    factor = _factor_of_edges(found)
     with suppress(OutOfTime), single_blas_thread():
         hidden = _HiddenCauses(found.scores, found.graph, found.table.rules.required, clock)
         for i, j in hidden.edges:

@@ -90,8 +90,8 @@ def posterior(
     favours graphs that are consistent with many orders. The weights correct it: the prior over graphs is that of the
     search, exp(-``edge_penalty_``) for every edge. Of ``binary_effect_penalty`` a fifth counts, by default one nat. For
     more variables a Metropolis walk draws the orders, and the bias remains. If gaps were imputed, the result is the
-    mean over the imputations. Of a table of more than 20,000 rows it is the posterior given 10,000 of them, evenly
-    spread.
+    mean over the imputations, each of which counts as a complete table. Of a table of more than 20,000 rows it is the
+    posterior given 10,000 of them, evenly spread.
 
     Parameters
     ----------

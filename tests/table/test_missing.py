@@ -1,6 +1,7 @@
 """Gaps in a table: complained of, left out with their rows, or imputed; and numbers that stand for them."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from support.table import Design, Table, codes_message, says_none, suspected_cod
 
 from icdh import ICDH, DataWarning, HNMSearch, Interventions, bootstrap, posterior, refits
 from icdh.files import LabelledTable
+from icdh.uncertainty import direction_loss
 
 
 def estimator(method, **options):
@@ -195,11 +197,38 @@ def test_what_a_condition_does_is_that_of_the_complete_table(method):
     x = rng.normal(size=400)
     X = np.column_stack([x, x + 3.0 * drug + rng.normal(size=400)])
     done = Interventions(np.where(drug, "drug", "none"), {"none": None, "drug": None})
+    gaps = rng.random(400) < 0.4
     whole = estimator(method).fit(X, interventions=done).targets_["drug"][1]
-    X[rng.random(400) < 0.4, 1] = np.nan
+    whole *= np.mean(~gaps) if method == "search" else 1.0  # nats of rows whose effect was seen, or a weight
+    X[gaps, 1] = np.nan
     model = estimator(method, missing="impute", n_imputations=4).fit(X, interventions=done)
     for fit in model.imputations_:
         assert fit.targets_["drug"][1] == pytest.approx(whole, rel=0.3)
+
+
+@pytest.mark.filterwarnings("ignore:missing='drop' keeps", "ignore:column of which more than half")
+@pytest.mark.parametrize("gappy_column", [0, 1])
+def test_imputed_cells_are_no_evidence_of_an_edge(gappy_column):
+    """The strength, and the loss of the other direction, are those of the rows that hold cause and effect."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=400)
+    X = np.column_stack([x, np.tanh(x) + (0.5 + 0.3 * (x > 0.0)) * rng.normal(size=400), rng.normal(size=400)])
+    X[:, 2] += x
+    known = {"required": [(0, 2)], "forbidden": [(2, 1), (1, 2)]}
+    model = {name: estimator("search", missing=name, n_imputations=4, knowledge=known) for name in ("drop", "impute")}
+    X[rng.random(400) < 0.6, gappy_column] = np.nan
+    drop, impute = (each.fit(X) for each in model.values())
+    assert impute.edge_strength_[0, 1] == pytest.approx(drop.edge_strength_[0, 1], rel=0.4)
+    losses = [direction_loss(fit)[0, 1] for fit in (*impute.imputations_, drop)]
+    assert np.mean(losses[:-1]) == pytest.approx(losses[-1], rel=0.7)
+
+
+@both_methods
+def test_what_was_seen_together_is_counted(method):
+    X = gappy(hetero_chain(np.random.default_rng(0), 100), 0.2)
+    table = replace(estimator(method, missing="impute").as_table(X), imputed=np.isnan(X).T)
+    seen = ~np.isnan(X)
+    assert_allclose(table.seen_together, [[np.mean(seen[:, i] & seen[:, j]) for j in range(3)] for i in range(3)])
 
 
 @pytest.fixture(scope="module")
