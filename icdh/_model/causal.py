@@ -183,6 +183,7 @@ class ModelColumns:
                 raise TypeError(f"{argument} changes labels by a function; set the variable to {label!r}, ...")
             labels = np.asarray(action, dtype=object)
             codes = known.encoded(list(labels.ravel()), argument)
+            self._check_possible(column, codes[~np.isnan(codes)], argument)
             return codes if labels.ndim else codes[0]
         if callable(action):
             return lambda natural: self.as_numbers(column, action(natural), f"the result of {argument}")
@@ -231,10 +232,15 @@ class ModelColumns:
 
     def _not_a_level(self, column: int, value: float) -> str:
         """Return what is wrong with a value that is no level of a column."""
-        levels = self.levels[column]
-        kind, known = option("kinds", {self.names[column]: "gridded"}), listed(f"{level:g}" for level in levels)
-        others = f"; learn with {kind} if other numbers are possible" if levels.size > 2 else ""
-        return f"{value:g}, but column {self.names[column]!r} holds {known} alone{others}"
+        levels, is_number = self.levels[column], column not in self.categories
+        kind, known = option("kinds", {self.names[column]: "gridded"}), listed(self._said(column, k) for k in levels)
+        others = f"; learn with {kind} if other numbers are possible" if levels.size > 2 and is_number else ""
+        return f"{self._said(column, value)}, but column {self.names[column]!r} holds {known} alone{others}"
+
+    def _said(self, column: int, value: float) -> str:
+        """Return a value of a column as its users say it: a number, or a label."""
+        labels = self.categories[column].labels if column in self.categories else ()
+        return repr(labels[int(value)]) if value in range(len(labels)) else f"{value:g}"
 
     def warn_of_strange_values(self, table: Table) -> None:
         """Warn if a column of few values has one that fit did not see, or a column seems to be in another unit."""

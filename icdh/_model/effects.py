@@ -86,10 +86,10 @@ def contrasts_of(
     if contrast is not None:
         return [_requested(contrast, categories)]
     taken = np.unique(values)
-    if categories is not None:
-        labels, reference = categories.labels, reference_of(categories)
-        others = [code for code in range(len(labels)) if code != reference]
-        return [Contrast(float(reference), float(code), labels[reference], labels[code]) for code in others]
+    if categories is not None:  # of ordered labels some may be declared that no row holds
+        held = [(code, categories.labels[int(code)]) for code in taken.tolist()]
+        code, label = held.pop(reference_of(categories._replace(labels=tuple(label for _, label in held))))
+        return [Contrast(code, other, label, value) for other, value in held]
     if taken.size == 2:
         low, high = map(float, taken)
     else:
@@ -413,8 +413,10 @@ def effects(model: CausalModel, *, n_samples: int = 2000, random_state: RandomSt
 def _effects_of(model: CausalModel, rows: Rows, cause: int, reached: list[int]) -> list[TotalEffect]:
     """Return the effects of one cause under each of its contrasts."""
     natural, ends = rows.values[cause], model.columns.observed_range
-    seen = natural if ends is None else np.clip(natural, *ends[:, cause])
-    contrasts = contrasts_of(seen, model.columns.categories.get(cause))
+    seen, labels = natural if ends is None else np.clip(natural, *ends[:, cause]), model.columns.categories.get(cause)
+    if labels is not None:  # draws may lack a rare one
+        seen = model.columns.levels.get(cause, np.arange(float(len(labels.labels))))
+    contrasts = contrasts_of(seen, labels)
     settings, shares = _settings(model, cause, natural)
     values = {*settings, *(value for contrast in contrasts for value in contrast[:2])}
     results = {value: under(model, rows, {cause: value}) for value in values}

@@ -317,3 +317,20 @@ def test_ordered_labels_come_back_as_labels(tmp_path):
     assert_allclose(by_label, by_rank)
     model.save(tmp_path / "m.icdh")
     pd.testing.assert_frame_equal(icdh.load(tmp_path / "m.icdh").sample(50, 1), model.sample(50, 1))
+
+
+@pytest.mark.parametrize(
+    "labels", [["lo", "mid", "hi", "top"], ["none", "lo", "mid", "hi"], ["lo", "mid", "none", "hi"]]
+)
+def test_ordered_labels_that_no_row_holds_have_no_effect(labels):
+    X, held = grades(1), ["lo", "mid", "hi"]
+    size = pd.Categorical(np.array(held)[np.digitize(X[:, 1], GRADES[[1, 3]])], labels, ordered=True)
+    frame = pd.DataFrame({"size": size, "y": X[:, 1] + 0.5 * np.random.default_rng(0).normal(size=len(X))})
+    model = HNMSearch(**QUICK, knowledge={"required": [("size", "y")]}).fit(frame)
+    assert [total.contrast for total in model.effects()] == ["lo -> mid", "lo -> hi"]
+    (strange,) = {*labels} - {*held}
+    for value in (strange, ["hi", strange], labels.index(strange)):
+        with pytest.raises(ValueError, match=f"is '{strange}', but column 'size' holds 'lo', 'mid', 'hi' alone$"):
+            model.sample(2, do={"size": value})
+    with pytest.raises(ValueError, match=f"values is '{strange}', but column 'size' holds"):
+        model.average_effect("size", "y", [strange])
