@@ -151,9 +151,10 @@ class HNMSearch(CausalGraphEstimator, SearchSettings):
     kinds_ : list of str
         The kind of every column: one of those of ``kinds``, or "constant".
     nll_ : float
-        Negative log-likelihood of the fitted model on the standardised data, in nats: mean over observations, sum over
-        variables; of ordinal and categorical columns, and of point masses, by their probabilities. Values that were set
-        do not count, nor rows of conditions with unknown targets. ``score`` is in the units of the table.
+        Negative log-likelihood of the fitted model on the standardised data, in nats: mean over the observations that
+        count for each variable, sum over variables; of ordinal and categorical columns, and of point masses, by their
+        probabilities. Values that were set do not count, nor rows of conditions with unknown targets. ``score`` is in
+        the units of the table.
     interrupted_ : bool
         Whether Ctrl-C ended ``fit`` before the search did.
     timed_out_ : bool

@@ -126,8 +126,8 @@ class ICDH(CausalGraphEstimator, TwoPhaseSettings):
         constant that all graphs share, and ``edge_penalty`` an edge. Edges that a threshold leaves out count. None
         without the last stage.
     nll_ : float
-        Negative log-likelihood of the DAG on the scaled data, in nats: mean over observations, sum over variables.
-        Values that were set do not count, nor rows of conditions with unknown targets.
+        Negative log-likelihood of the DAG on the scaled data, in nats: mean over the observations that count for each
+        variable, sum over variables. Values that were set do not count, nor rows of conditions with unknown targets.
     n_rounds_ : int
         The round of the lowest ``criterion``, counted from 1; without the last stage, network, graph and likelihood
         belong to it.

@@ -14,9 +14,8 @@ from icdh._model import export
 from icdh._model.causal import CausalModel
 from icdh._table.frames import frame_of
 from icdh._table.rows import checked_weights
-from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState, TableLike, mean_of
+from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState, TableLike, mean_of, of_rows
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
-from icdh._utils.density import mean_of_counted
 from icdh._utils.labels import variable_index
 
 if TYPE_CHECKING:
@@ -197,6 +196,8 @@ class StructuralModel(CausalModel):
     def nll(self, values: Floats, rows: Mask | None, weights: Floats | None) -> float:
         """Return the negative log-likelihood of scaled observations, shape (N, M), as a density before transforms.
 
+        It is the sum over variables of the mean over the observations that count for each; without any, zero.
+
         Parameters
         ----------
         values : ndarray, shape (N, M)
@@ -211,7 +212,9 @@ class StructuralModel(CausalModel):
             nats = -conditional.log_density(values[n], values)
             if n in scaling.transforms:
                 nats -= np.where(conditional.law.has_density(values[n]), scaling.log_slope(values[n], n), 0.0)
-            total += mean_of_counted(nats, None if rows is None else rows[n], weights)
+            counted = slice(None) if rows is None else rows[n]
+            if (own := nats[counted]).size:
+                total += float(mean_of(own, of_rows(weights, counted)))
         return total
 
     def sample(

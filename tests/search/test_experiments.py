@@ -69,6 +69,24 @@ def test_values_that_were_set_do_not_count(experiment, method):
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_likelihood_is_a_mean_over_the_rows_that_count(experiment, method, weighted):
+    """So that it does not fall with the number of rows of which nothing is told."""
+    table, conditions, mask = experiment
+    count, weights = ~mask.any(axis=1), np.random.default_rng(0).uniform(0.5, 2.0, size=len(mask)) if weighted else None
+    of_rows = None if weights is None else weights[count]
+    given = Interventions(conditions, {"none": None, "set b": None})
+    model = clone(ESTIMATORS[method]).fit(table, interventions=given, sample_weight=weights)
+    score = model.score(table.values[count], sample_weight=of_rows)
+    assert model.nll_ == pytest.approx(-score - np.log(model.scale_).sum(), rel=1e-4)
+    values = model.model_.scaled(table)
+    nats_of_rows = [model.model_.nll(values[:, [m]], None, None) for m in np.flatnonzero(count)]
+    found = model.model_.nll(values, np.tile(count, (3, 1)), weights)
+    assert found == pytest.approx(np.average(nats_of_rows, weights=of_rows), rel=1e-9)
+    assert model.model_.nll(values, np.zeros_like(mask.T), weights) == 0.0
+
+
+@pytest.mark.parametrize("method", ESTIMATORS)
 def test_unknown_targets_are_found(method):
     rng = np.random.default_rng(1)
     X = np.vstack([linear_chain(rng, 250), linear_chain(rng, 150, shift=4.0)])
