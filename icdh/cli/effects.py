@@ -35,6 +35,19 @@ def _compares_rows(command: "Effects") -> bool:
     return command.cause is not None and not command.values and not is_model(command.data)
 
 
+def _check_learning(command: "Effects") -> None:
+    """Raise ValueError if options are given that say how a graph is learned, where none is."""
+    saved, by_rows = command.data if is_model(command.data) else command.model, _compares_rows(command)
+    if saved is None and not (by_rows and command.adjust and not {*GRAPHS} & {*command.adjust}):
+        return
+    idle = [*command.parameters, *["method"] * (command.method != Effects.method)]
+    idle += [name for name in options.KnowledgeOptions.__annotations__ if getattr(command, name) and not by_rows]
+    if idle:
+        given, pronoun = listed(map(options.option_named, idle)), "it" if len(idle) == 1 else "them"
+        why = "covariates of --adjust need none" if saved is None else f"{saved} keeps one"
+        raise ValueError(f"{given} would say how a graph is learned, and none is here: {why}; leave {pronoun} out")
+
+
 def _check(command: "Effects") -> None:
     if (command.cause is None) != (command.effect is None):
         raise ValueError("name a cause and an effect by --cause and --effect, or neither for all pairs")
@@ -45,8 +58,7 @@ def _check(command: "Effects") -> None:
     if of_rows and not _compares_rows(command):
         how = "name the table, --cause and --effect, without --values"
         raise ValueError(f"the graph's curves have no {listed(of_rows)}, which are about rows; {how}")
-    if "max_seconds" in command.parameters and command.adjust and not {*GRAPHS} & {*command.adjust}:
-        raise ValueError("--max-seconds limits the fit of a graph, and covariates of --adjust need none; leave it out")
+    _check_learning(command)
     if command.frequency and command.cause is not None and not command.values:
         raise ValueError(
             "--frequency is for the list of all pairs; for an answer about one repeat every row as often as it counts, "
