@@ -12,7 +12,7 @@ The columns that a model was learned from know how it reads tables of them, and 
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from icdh import graphs
 from icdh._node_model.law import SAME, Conditional
 from icdh._table.codes import Categories, Label
-from icdh._table.frames import LARGEST_SCALED_VALUE, frame_of
+from icdh._table.frames import LARGEST_SCALED_VALUE, column_labels, frame_of
 from icdh._table.kinds import Grid, nearest
 from icdh._table.table import Scaling, Table
 from icdh._utils.arrays import Floats, Foreign, Mask, Observations, TableLike, mean_of
@@ -86,19 +86,40 @@ class ModelColumns:
         observed = np.array([table.values.min(axis=1), table.values.max(axis=1)])
         return cls(table.names, table.named, scaling, centre, table.frame, table.categories, observed_range=observed)
 
-    def as_table(self, X: TableLike) -> Table:
+    def as_table(self, X: TableLike, gaps: bool = False) -> Table:
         """Return observations of these columns, shape (M, N), checked, in the units of X.
+
+        Parameters
+        ----------
+        X : array_like or DataFrame
+            The observations.
+        gaps : bool
+            Whether a table with names may lack cells, and columns, which are then NaN.
 
         Raises
         ------
         ValueError, TypeError
             If X has other columns, or holds anything but finite numbers.
         """
-        table = Table.of(X, min_rows=1, known=self.categories)
+        labels = (column_labels(X) or []) if gaps else []
+        places = [self.names.index(name) for name in labels if name in self.names]
+        if not places or len(places) < len(labels):
+            places = list(range(len(self.names)))
+        known = {k: self.categories[n] for k, n in enumerate(places) if n in self.categories}
+        table, remedy = Table.of(X, min_rows=1, known=known, gaps=gaps), "pass the columns that fit saw"
+        if gaps:
+            remedy += ", or some of them" if labels else "; a DataFrame with their names may lack some"
+        if gaps and not labels and table.gaps.any():
+            how = "pass a DataFrame with those that fit saw, which may lack cells and columns"
+            raise ValueError(f"{option('X')} has gaps (NaN), and its columns have no names; {how}")
+        if labels and len(places) == table.n_variables < len(self.names):
+            values = np.full((len(self.names), table.n_observations), np.nan)
+            values[places] = table.values
+            table = replace(table, values=values, names=self.names, categories=self.categories)
         if table.n_variables != len(self.names):
             raise ValueError(
                 f"{option('X')} has {table.n_variables} features, but StructuralModel is expecting "
-                f"{len(self.names)} features as input: pass the columns that fit saw"
+                f"{len(self.names)} features as input: {remedy}"
             )
         if table.named and self.named and table.names != self.names:
             at = next(i for i, name in enumerate(self.names) if table.names[i] != name)

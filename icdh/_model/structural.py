@@ -16,7 +16,8 @@ from icdh._table.frames import frame_of
 from icdh._table.rows import checked_weights
 from icdh._utils.arrays import ByColumn, Floats, Mask, Observations, RandomState, TableLike, mean_of, of_rows
 from icdh._utils.checks import Number, aligned, as_float, check_same_rows, random_generator
-from icdh._utils.labels import variable_index
+from icdh._utils.labels import listed, variable_index
+from icdh.exceptions import option, warn
 
 if TYPE_CHECKING:
     import networkx
@@ -92,20 +93,33 @@ class StructuralModel(CausalModel):
         Parameters
         ----------
         X : array_like or DataFrame, shape (M, N)
-            Observations; the columns of ``fit``, in the same order.
+            Observations; the columns of ``fit``, in the same order. A table with names may lack cells, and columns:
+            a variable is predicted where its causes are known.
 
         Returns
         -------
         ndarray or DataFrame, shape (M, N)
-            In the units of X; a DataFrame if ``fit`` saw one.
+            In the units of X; a DataFrame if ``fit`` saw one. NaN, of text None, where a cause is not known.
 
         Raises
         ------
         ValueError, TypeError
             If X does not have the columns of ``fit`` or holds anything but finite numbers.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd
+        >>> from icdh import HNMSearch
+        >>> dose = np.random.default_rng(0).normal(size=300)
+        >>> rows = pd.DataFrame({"dose": dose, "answer": 2.0 * np.tanh(dose) + np.roll(dose, 1)})
+        >>> model = HNMSearch(knowledge={"required": [("dose", "answer")]}).fit(rows)
+        >>> new = model.predict(pd.DataFrame({"dose": [0.0, 1.0]}))
+        >>> bool(new["answer"].notna().all())
+        True
         """
-        values = self.scaled(X)
-        return self.columns.observations(np.array([self.moments(node, values)[0] for node in range(len(values))]), X)
+        values, gaps = self._without_gaps(X)
+        mean = self._where_known([self.moments(node, values)[0] for node in range(len(values))], gaps)
+        return self.columns.observations(mean, X)
 
     def predict_scale(self, X: TableLike) -> Observations:
         """Return the standard deviation of every variable given its causes, in the units of X.
@@ -113,8 +127,8 @@ class StructuralModel(CausalModel):
         For a categorical variable it is the probability of any but the most probable label.
         Parameters, shape of the result and errors are those of `predict`.
         """
-        values = self.scaled(X)
-        spread = np.array([self.moments(node, values)[1] for node in range(len(values))])
+        values, gaps = self._without_gaps(X)
+        spread = self._where_known([self.moments(node, values)[1] for node in range(len(values))], gaps)
         return self.columns.observations(spread, X, of_labels=False)
 
     def residuals(self, X: TableLike) -> Observations:
@@ -123,7 +137,33 @@ class StructuralModel(CausalModel):
         For a categorical variable, the surprise -log P is standardised: mean 0 and variance 1 if the model holds.
         Parameters, shape of the result and errors are those of `predict`.
         """
-        return self.columns.observations(self.standardised_residuals(self.scaled(X)), X, of_labels=False)
+        values, gaps = self._without_gaps(X)
+        residuals = np.where(gaps, np.nan, self._where_known(self.standardised_residuals(values), gaps))
+        return self.columns.observations(residuals, X, of_labels=False)
+
+    def _without_gaps(self, X: TableLike) -> tuple[Floats, Mask]:
+        """Return scaled observations with usual values in the gaps, and where these are, each of shape (N, M).
+
+        Warn if a cause has no value at all.
+        """
+        table = self.columns.as_table(X, gaps=True)
+        gaps, values, effects = table.gaps, table.values.copy(), self.adjacency != 0
+        for n in np.flatnonzero(gaps.any(axis=1)).tolist():
+            values[n, gaps[n]] = self.columns.in_units(n, self.columns.centre[[n]])[0]
+        if lacking := np.flatnonzero(gaps.all(axis=1) & effects.any(axis=1)).tolist():
+            causes = listed(repr(self.names[n]) for n in lacking)
+            empty = listed(repr(self.names[k]) for k in np.flatnonzero(effects[lacking].any(axis=0)))
+            warn(f"{option('X')} has no value of {causes}: what rests on them is left empty, of {empty}")
+        return self.scaled(replace(table, values=values)), gaps
+
+    def _lacks_a_cause(self, node: int, gaps: Mask) -> Mask:
+        """Return which observations lack a cause of a variable, shape (M,), given where gaps are, shape (N, M)."""
+        return np.asarray(gaps[self.adjacency[:, node] != 0].any(axis=0))
+
+    def _where_known(self, answers: Sequence[Floats] | Floats, gaps: Mask) -> Floats:
+        """Return an answer about each variable, shape (N, M), NaN where one of its causes has a gap."""
+        lacks = [self._lacks_a_cause(node, gaps) for node in range(len(gaps))]
+        return np.where(lacks, np.nan, answers)
 
     def probabilities(self, variable: Hashable, X: TableLike) -> Observations:
         """Return the probabilities of the labels, or levels, of a variable given its causes.
@@ -133,7 +173,7 @@ class StructuralModel(CausalModel):
         variable : str or int
             A variable of labels, or of few ordered values.
         X : array_like or DataFrame, shape (M, N)
-            Observations; the columns of ``fit``, in the same order.
+            Observations; as of `predict`.
 
         Returns
         -------
@@ -147,10 +187,11 @@ class StructuralModel(CausalModel):
             If the variable has neither labels nor levels, or as `predict`.
         """
         node = variable_index(variable, self.names, "variable")
-        log_p = self.conditionals[node].law.log_probabilities(self.conditionals[node].outputs(self.scaled(X)))
+        values, gaps = self._without_gaps(X)
+        log_p = self.conditionals[node].law.log_probabilities(self.conditionals[node].outputs(values))
         if log_p is None:
             raise ValueError(f"{self.names[node]!r} has no labels; its mean and spread are predicted")
-        probabilities = np.exp(log_p)
+        probabilities = np.where(self._lacks_a_cause(node, gaps), np.nan, np.exp(log_p))
         if not self.columns.frame:
             return probabilities.T
         labels = self.columns.labels_of(node, len(probabilities))

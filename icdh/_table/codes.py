@@ -117,8 +117,11 @@ class Categories(NamedTuple):
         return chosen if self.of_text else chosen.astype(np.float64)
 
     def nearest(self, codes: Cells) -> Cells:
-        """Return the label nearest to each number."""
-        return self.decoded(np.clip(np.rint(codes), 0, len(self.labels) - 1))
+        """Return the label nearest to each number; of NaN a gap, None beside text."""
+        known = ~np.isnan(codes)
+        labels: Cells = np.full(codes.shape, None if self.of_text else np.nan, object if self.of_text else float)
+        labels[known] = self.decoded(np.clip(np.rint(codes[known]), 0, len(self.labels) - 1))
+        return labels
 
     def reads(self, cells: object) -> bool:
         """Return whether cells, such as what an intervention sets the column to, are its labels and not its ranks."""

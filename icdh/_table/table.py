@@ -94,7 +94,7 @@ class Table:
         argument : str
             The name of the argument in error messages.
         gaps : bool
-            Whether cells may be missing (NaN).
+            Whether cells may be missing (NaN); of ``known`` columns all of them.
         categorical : collection of names and positions, optional
             Categorical columns. If not None (even if empty), columns of repeated text are treated as categorical.
         known : mapping from positions to Categories, optional
@@ -120,7 +120,7 @@ class Table:
         if infinite.any():
             name = names[int(np.argmax(infinite))]
             raise ValueError(f"column {name!r} of {argument} holds infinity; drop these rows")
-        _check_gaps(np.isnan(values), names, argument, gaps)
+        _check_gaps(np.isnan(values), names, argument, gaps, known is not None)
         return cls(values, names, named, library_of(X), categories)
 
     @property
@@ -420,12 +420,12 @@ class Table:
         return cuts
 
 
-def _check_gaps(gaps: Mask, names: Sequence[Hashable], argument: str, allowed: bool) -> None:
-    """Raise ValueError if a column is empty, or if there are gaps and they are not allowed."""
+def _check_gaps(gaps: Mask, names: Sequence[Hashable], argument: str, allowed: bool, known: bool) -> None:
+    """Raise ValueError if a column is empty, or if there are gaps, unless that is allowed."""
     counts = gaps.sum(axis=1)
-    if (counts == gaps.shape[1]).any():
-        name = names[int(np.argmax(counts))]
-        raise ValueError(f"column {name!r} of {argument} holds no value at all, only NaN; drop it")
+    if (counts == gaps.shape[1]).any() and not (allowed and known):
+        name, remedy = names[int(np.argmax(counts))], "its values are needed here" if known else "drop it"
+        raise ValueError(f"column {name!r} of {argument} holds no value at all, only NaN; {remedy}")
     if counts.any() and not allowed:
         raise ValueError(
             f"{argument} has gaps (NaN) in {gaps_message(gaps, names)}; drop these rows or impute: "

@@ -204,7 +204,12 @@ def _gaps(table: LabelledTable, read: Sequence[Hashable] | None) -> Mask:
     return table.gaps if read is None else table.gaps[:, [name in read for name in table.names]]
 
 
-def read_input(command: Command, model: StructuralModel | None = None, read: Sequence[Hashable] | None = None) -> Input:
+def read_input(
+    command: Command,
+    model: StructuralModel | None = None,
+    read: Sequence[Hashable] | None = None,
+    partly: bool = False,
+) -> Input:
     """Return the table that a command describes, and what it declares about the rows.
 
     Columns are called x0, x1, ... if the file does not name them.
@@ -217,6 +222,8 @@ def read_input(command: Command, model: StructuralModel | None = None, read: Seq
         The model whose variables are read, in place of the columns that the options name.
     read : sequence of str, optional
         The columns whose gaps matter, by default all.
+    partly : bool
+        Whether the table may lack variables of the model.
     """
     _check(command)
     if command.dataset:
@@ -235,7 +242,7 @@ def read_input(command: Command, model: StructuralModel | None = None, read: Seq
     drop = [*command.drop, *labels]
     check_table(command.data, command.model)
     form = {name: getattr(command, name) for name in Options._fields if hasattr(command, name)}
-    form |= {"drop": drop, "gaps": command.missing != "error", "categorical": categorical}
+    form |= {"drop": drop, "gaps": command.missing != "error", "categorical": categorical, "partly": partly}
     weighing = [*filter(None, [command.weights])]
     form["mentioned"] = [*weighing, *(name for name, _ in command.kinds)]
     form["columns"] = [name for name in dict.fromkeys([*columns, *weighing]) if name not in drop] if columns else None

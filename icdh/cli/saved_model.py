@@ -9,10 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from icdh._model.structural import StructuralModel
-from icdh._utils.arrays import Mask, Observations
 from icdh._utils.labels import printable, variable_index
 from icdh.cli import _options as options
 from icdh.cli._input import Input, check_files, do_of, give_table, loaded, read_input, succeeds, with_files
@@ -28,24 +26,6 @@ QUESTIONS = {"mean": "predict", "std": "predict_scale", "residuals": "residuals"
 NOT_CHECKED = "rows have weights: residuals were not checked, and the table of columns counts every row once"
 
 
-def _filled(model: StructuralModel, rows: LabelledTable) -> LabelledTable:
-    """Return the table with a value that the model takes in every gap."""
-    if not rows.gaps.any():
-        return rows
-    values = rows.values.astype(object)
-    for n, usual in enumerate(model.columns.scaling.offset):
-        values[rows.gaps[:, n], n] = model.columns.categories[n].labels[0] if n in model.columns.categories else usual
-    return LabelledTable(values, rows.columns)
-
-
-def _where_known(answer: Observations, gaps: Mask, rests_on: list[list[int]]) -> NDArray[np.object_]:
-    """Return answers, shape (M, N), empty where a cell in the columns that they rest on is missing."""
-    shown: NDArray[np.object_] = np.array(answer, dtype=object)
-    for n, columns in enumerate(rests_on):
-        shown[gaps[:, columns].any(axis=1), n] = None
-    return shown
-
-
 @dataclass(frozen=True, kw_only=True)
 class Predict(options.Actions, options.Format, options.Command):
     """The command."""
@@ -53,8 +33,9 @@ class Predict(options.Actions, options.Format, options.Command):
     summary = "means, spreads, residuals or counterfactuals of the rows of a table"
     description = (
         "Predict by a saved model for the rows of a table: the mean of every variable given its causes, its standard "
-        "deviation, or the standardised residuals; or the probability of each label of one variable. With --do or "
-        "--shift, counterfactual rows, each with its own noise."
+        "deviation, or the standardised residuals; or the probability of each label of one variable. The table may "
+        "lack columns: a variable needs its causes alone. With --do or --shift, counterfactual rows, each with its own "
+        "noise."
     )
     model: str = options.read(options.MODEL, "the model")
     data: str = options.read(options.TABLE, "the table")
@@ -71,26 +52,27 @@ class Predict(options.Actions, options.Format, options.Command):
             raise ValueError(f"{questions[0]} is about the rows as they are; leave it out with {others}")
         model = loaded(self.model, self.data)
         do = do_of(self, model)
-        given = read_input(self, model)
+        given = read_input(self, model, partly=not do)
         rows = (given.complete() if self.missing == "drop" else given).table
         if self.missing == "drop" and not len(rows.values):
             raise ValueError(f"--missing drop leaves no row of {self.data}; pass --missing keep, or fill the gaps")
-        filled, names = _filled(model, rows), model.names
-        model.columns.warn_of_extrapolation(model.columns.as_table(filled))
+        names = model.names
+        model.columns.warn_of_extrapolation(model.columns.as_table(rows, gaps=True))
         if do:
-            answer = model.counterfactual(filled, do)
-            rests_on = [list(range(len(names)))] * len(names)  # with a gap, the noise of the row is not known
+            known = ~rows.gaps.any(axis=1)  # with a gap, the noise of the row is not known
+            answer = np.empty_like(rows.values, dtype=object)
+            if known.any():
+                answer[known] = model.counterfactual(LabelledTable(rows.values[known], rows.columns), do)
         elif self.probabilities is not None:
             node = variable_index(self.probabilities, names, "probabilities")
-            answer = np.asarray(model.probabilities(node, filled))
+            answer = np.asarray(model.probabilities(node, rows))
             labels = model.columns.labels_of(node, answer.shape[1])
-            rests_on = [list(model.conditionals[node].inputs)] * len(labels)
             names = [f"{names[node]}={printable(label)}" for label in labels]
         else:
-            answer = getattr(model, QUESTIONS[self.what or "mean"])(filled)
-            itself = self.what == "residuals"
-            rests_on = [[*family.inputs, *[n] * itself] for n, family in enumerate(model.conditionals)]
-        give_table(self.output, _where_known(answer, rows.gaps, rests_on), names)
+            answer = getattr(model, QUESTIONS[self.what or "mean"])(rows)
+        cells = np.array(answer, dtype=object)
+        cells[LabelledTable(cells, None).gaps] = None
+        give_table(self.output, cells, names)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -347,6 +347,7 @@ class Options(NamedTuple):
     missing_values: Declared = None
     labels: Sequence[str] = ()
     mentioned: Sequence[str] = ()  # columns that must be there
+    partly: bool = False  # whether the file may lack some of ``columns``, or hold no value of them
 
     def check(self) -> None:
         """Raise ValueError if an argument about the format has a value that it must not have."""

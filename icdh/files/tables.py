@@ -243,7 +243,7 @@ def _read(path: Source, options: Options) -> tuple[LabelledTable, list[list[str]
     names, values = read(path, options, refusals)
     labels = [column for _, column in values[len(values) - len(options.labels) :]]
     values, names = values[: len(values) - len(labels)], names and names[: len(names) - len(labels)]
-    _check_gaps(values, options.gaps, names is None, refusals)
+    _check_gaps(values, options, names is None, refusals)
     masks = [_gaps(cells) for cells in labels]
     for column, empty in zip(options.labels, masks, strict=True):
         if empty.any() and not options.gaps:
@@ -289,8 +289,11 @@ def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Colu
     if options.columns is None and sheet.row_labels and 0 not in drop:
         what = "the first column of %s %s: its cells are taken for labels of the rows"
         logger.info(what, refusals.name, sheet.row_labels)
-    wanted = range(bool(sheet.row_labels), len(known)) if options.columns is None else places(options.columns)
-    chosen = [k for k in wanted if k not in drop and k not in of_labels]
+    chosen = options.columns
+    if chosen is not None and options.partly and sheet.labels is not None:
+        chosen = [column for column in chosen if column in known] or chosen
+    wanted = range(bool(sheet.row_labels), len(known)) if chosen is None else places(chosen)
+    variables = [k for k in wanted if k not in drop and k not in of_labels]
     alike = sheet.decimal, sheet.thousands, options.categorical is not None, len(known) == 1
 
     def column(k: int, is_label: bool) -> Column:
@@ -299,7 +302,7 @@ def _columns_of(sheet: Sheet, options: Options, refusals: Refusals) -> list[Colu
         declared = is_label or not {known[k], key}.isdisjoint(options.categorical or ())
         return Column(k, known[k], key, *alike, codes, k in dates and not is_label, declared, many=is_label)
 
-    return [*(column(k, False) for k in chosen), *(column(k, True) for k in of_labels)]
+    return [*(column(k, False) for k in variables), *(column(k, True) for k in of_labels)]
 
 
 def _fill(name: str, sheet: Sheet, columns: Sequence[Column]) -> "array[int]":
@@ -355,16 +358,16 @@ def _values(columns: Sequence[Column], lines: Sequence[int] | None, named: bool,
     return values
 
 
-def _check_gaps(values: _Values, allowed: bool, unnamed: bool, refusals: Refusals) -> None:
+def _check_gaps(values: _Values, options: Options, unnamed: bool, refusals: Refusals) -> None:
     """Refuse gaps and empty columns, unless they are allowed."""
-    partly, masks = [], []
+    partly, masks, allowed = [], [], options.gaps
     for key, column in values:
         gaps = _gaps(column)
-        if gaps.size and gaps.all() and not allowed:
-            refusals.add(f"column {key!r} holds no value at all", "drop", [key])
-        else:
+        if allowed or not (gaps.size and gaps.all()):
             partly.append(key)
             masks.append(gaps)
+        elif not options.partly:
+            refusals.add(f"column {key!r} holds no value at all", "drop", [key])
     if refusals.gaps and not allowed:
         refusals.options["gaps"] = True
     labels = "".join(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.integrate import trapezoid
 from scipy.stats import kstest
@@ -120,6 +121,66 @@ def test_a_column_in_another_unit_is_not_scored_without_a_word():
     ):
         with pytest.warns(DataWarning, match="column 'x0' is beyond what fit saw, 20.* to 89.*: check units"):
             answer(X * [unit, 1.0])
+
+
+LIBRARIES = {
+    "pandas": lambda frame: frame,
+    "polars": lambda frame: pytest.importorskip("polars").from_pandas(frame),
+    "pyarrow": lambda frame: pytest.importorskip("pyarrow").Table.from_pandas(frame, preserve_index=False),
+    "names": lambda frame: icdh.files.LabelledTable(frame.to_numpy(), list(frame.columns)),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_prediction_needs_the_causes_alone(library):
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(2, 400))
+    group, y = np.where(noise + x > 0.0, "b", "a"), 2.0 * x + rng.normal(size=400)
+    known = {"required": [("x", "y"), ("x", "group"), ("y", "z")], "forbidden": [("group", "*")]}
+    frame = pd.DataFrame({"x": x, "group": group, "y": y, "z": y + rng.normal(size=400)})
+    of = LIBRARIES[library]
+    model = HNMSearch(knowledge=known, kinds={"group": "categorical"}, column_transform="none").fit(of(frame)).model_
+
+    def of_y_and_group(ask, rows):
+        cells = np.asarray(ask(of(rows)), dtype=object)
+        return cells[:, [1, 2]].tolist()
+
+    some = frame[20:30]
+    probabilities = partial(model.probabilities, "group")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for ask in (model.predict, model.predict_scale):
+            whole = of_y_and_group(ask, some)
+            for rows in (some[["x", "y"]], some[["x", "y", "z"]], some.assign(group=None)):
+                assert of_y_and_group(ask, rows) == whole
+            assert np.isnan(np.asarray(model.residuals(of(some[["x", "y"]])), dtype=float)[:, [1, 3]]).all()
+            one = some.assign(x=np.where(some.index == 22, np.nan, some["x"]))
+            found = of_y_and_group(ask, one)
+            assert [row for row in found if pd.notna(row).all()] == [row for k, row in enumerate(whole) if k != 2]
+            assert pd.isna(found[2]).all()
+    with pytest.warns(DataWarning, match="X has no value of 'x': what rests on them is left empty, of 'group', 'y'$"):
+        lacks = np.asarray(model.predict(of(some[["y"]])), dtype=object)
+    assert pd.isna(lacks).all(axis=0).tolist() == [False, True, True, False]
+    assert pd.isna(np.asarray(probabilities(of(one)))).any(axis=1).tolist() == [k == 2 for k in range(10)]
+    np.testing.assert_array_equal(probabilities(of(some[["x", "y"]])), probabilities(of(some)))
+    np.testing.assert_array_equal(probabilities(of(some[["y", "group", "x"]])), probabilities(of(some)))
+    with pytest.raises(ValueError, match="column 0 of X is 'y' where fit saw 'x'; pass the same columns"):
+        model.predict(of(some[["y", "group", "x", "z"]]))
+
+
+@pytest.mark.filterwarnings("ignore::icdh.exceptions.DataWarning")
+def test_what_needs_a_column_that_is_not_there_says_so(model):
+    rows, lacking = np.ones((2, 2)), np.array([[1.0, np.nan]])
+    with pytest.raises(ValueError, match=r"X has 1 features, .* 2 features .*; a DataFrame with their names may lack"):
+        model.predict(rows[:, :1])
+    with pytest.raises(ValueError, match=r"has gaps .*NaN.*, and its columns have no names; pass a DataFrame"):
+        model.predict(lacking)
+    named = pd.DataFrame(lacking, columns=["x0", "x1"])
+    with pytest.raises(ValueError, match="column 'x1' of X holds no value at all, only NaN; its values are needed"):
+        model.score(named)
+    with pytest.raises(ValueError, match=r"X has 3 features, .* 2 .*: pass the columns that fit saw, or some"):
+        model.predict(named.assign(y=1.0))
+    assert model.predict(named[["x0"]])[0, 1] == model.predict(rows)[0, 1]
 
 
 def test_samples_and_counterfactuals_are_on_the_grid_of_the_column(tmp_path):

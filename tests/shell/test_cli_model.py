@@ -199,7 +199,15 @@ def test_predict_fills_a_column_that_nobody_measured(visits, predicted):
     whole, _ = predicted("visits.csv", "--missing", "keep")
     first = [row.split(",") for row in (visits / "visits.csv").read_text(encoding="utf-8").splitlines()[1:4]]
     _write_visits(visits / "new.csv", [[when, drug, ""] for when, drug, _ in first])
-    assert predicted("new.csv", "--missing", "keep")[0] == whole[:3]
+    assert predicted("new.csv", "--missing", "keep")[0] == predicted("new.csv")[0] == whole[:3]
+    new = [",".join(row[:2]) for row in first]
+    (visits / "new.csv").write_text("\n".join(["when,drug", *new]), encoding="utf-8")  # nor is it there
+    shown, said = predicted("new.csv")
+    assert (shown, "warning" in said) == (whole[:3], False)
+    (visits / "new.csv").write_text("\n".join(["when", *(row[0] for row in first)]), encoding="utf-8")
+    shown, said = predicted("new.csv")
+    assert shown == [[when, drug, ""] for when, drug, _ in whole[:3]]
+    assert "warning: the table has no value of 'drug': what rests on them is left empty, of 'dose'" in said
 
 
 def test_what_predict_says_of_gaps_and_dates_without_the_options(visits, tmp_path, refused):

@@ -139,7 +139,7 @@ REFUSED = [
     ("effects --model m.icdh", "a model may stand in its place"),
     ("fit data.csv --truth dog.csv", "line 2: 'dog' is not one of the variables a, b, c"),
     ("fit data.csv --delimiter 'too long'", "--sep must be one character"),
-    ("predict model.icdh word.csv", "no column 'c'"),
+    ("predict model.icdh word.csv", "column 'b': 'dog' is not a number"),
     ("sample model.icdh --do z=1", "--do has the variable 'z', which is not one of"),
     ("sample model.icdh --do a", "--do needs NAME=NUMBER"),
     ("sample model.icdh --shift a=one", "'one' is none"),
