@@ -20,6 +20,7 @@ import numpy as np
 from icdh import graphs
 from icdh._node_model.law import SAME, Conditional
 from icdh._table.codes import Categories, Label
+from icdh._table.experiments import Shift
 from icdh._table.frames import LARGEST_SCALED_VALUE, column_labels, frame_of
 from icdh._table.kinds import Grid, nearest
 from icdh._table.table import Scaling, Table
@@ -211,6 +212,13 @@ class ModelColumns:
         values = as_float(np.asarray(action), argument)
         if values.size and np.isfinite(values).all():
             self._check_possible(column, values, argument)
+        return values
+
+    def as_numbers_of_draws(self, column: int, action: object, argument: str) -> Foreign:
+        """Return what `as_numbers` does; a shift is refused unless it takes all levels to levels, whatever is drawn."""
+        values = self.as_numbers(column, action, argument)
+        if isinstance(action, Shift) and column in self.levels:
+            self._check_possible(column, action(self.levels[column]), f"the result of {argument}")
         return values
 
     def _check_possible(self, column: int, values: Floats, argument: str) -> None:

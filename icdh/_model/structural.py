@@ -272,7 +272,8 @@ class StructuralModel(CausalModel):
         do : mapping, optional
             The intervention, in the units of the variables. It maps names or indices to a number, to an array with one
             number a row, or to a function such as `icdh.Shift`. The function gets the natural values, shape (M,), and
-            returns the values under the intervention. A categorical variable is set to one label, or to one a row.
+            returns the values under the intervention. A categorical variable is set to one label, or to one a row; one
+            of few values to these alone.
 
         Returns
         -------
@@ -294,7 +295,7 @@ class StructuralModel(CausalModel):
         """
         Number(1, integer=True).check("n_samples", n_samples)
         rows = interventional.drawn(self, n_samples, random_generator(random_state))
-        return self.columns.observations(interventional.under(self, rows, do, self.columns.as_numbers))
+        return self.columns.observations(interventional.under(self, rows, do, self.columns.as_numbers_of_draws))
 
     def counterfactual(self, X: TableLike, do: ByColumn[object]) -> Observations:
         """Return the counterfactual of observed rows under an intervention: abduction, action, prediction.

@@ -137,7 +137,9 @@ def _number(option: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{option} needs a number, as the table has them; {text!r} is none") from None
+        raise ValueError(
+            f"{option} needs a number, with a decimal point if any, whatever the table has; {text!r} is none"
+        ) from None
 
 
 def give_table(path: str | None, values: Observations, names: Sequence[object]) -> None:

@@ -369,6 +369,20 @@ def test_a_column_of_few_values_is_set_to_one_of_them(graded, do):
     assert graded.sample(2, random_state=0, do={"x0": 1, "x1": np.array([1, 4])})[:, :2].tolist() == [[1, 1], [1, 4]]
 
 
+@pytest.mark.parametrize("by", [1.0, -1.0, 3.0])
+@pytest.mark.parametrize("n_samples", [1, 300])
+def test_whether_a_shift_of_few_values_is_refused_does_not_depend_on_the_draws(graded, by, n_samples):
+    for seed in range(5):
+        with pytest.raises(
+            ValueError, match=r"result of the intervention on 'x1' is .*, but column 'x1' holds 1, 2, 3, 4"
+        ):
+            graded.sample(n_samples, random_state=seed, do={"x1": Shift(by)})
+    assert set(graded.sample(n_samples, random_state=0, do={"x1": Shift(0.0)})[:, 1]) <= {1.0, 2.0, 3.0, 4.0}
+    rows = np.array([[0.0, 2.0, 1.0]])  # these are given
+    model, down = graded.model_, {"x1": Shift(-1.0)}
+    assert model.counterfactual(rows, do=down)[0, 1] == 1.0
+
+
 def test_numbers_far_from_all_rows_are_said_to_be(graded, tmp_path):
     graded.save(tmp_path / "m.icdh")
     for model in (graded, load(tmp_path / "m.icdh")):

@@ -58,6 +58,10 @@ REFUSED = [
     ("simulate x.csv new.csv --noise loud", " is none of "),
     ("evaluate chain.csv chain.csv --threshold -1", "--threshold: must be at least 0"),
     ("predict model.icdh data.csv --do a=1 --what std", "leave it out"),
+    (
+        "sample model.icdh --do a=16,5",
+        "--do needs a number, with a decimal point if any, whatever the table has; '16,5'",
+    ),
     ("effects model.icdh --cause a", "or neither"),
     ("effects model.icdh --values 1", "name its --cause"),
     ("effects data.csv --cause a --effect b --values 1 --adjust c", "have no --adjust, which are about rows"),
