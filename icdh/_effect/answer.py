@@ -30,11 +30,11 @@ from icdh._rows import repeats, resembles_its_past
 from icdh._table.codes import Declared, Label
 from icdh._table.frames import column_labels, with_columns, without_column
 from icdh._table.kinds import FEW_VALUES, KINDS
-from icdh._table.rows import Groups, checked_weights, with_relations, without_groups
+from icdh._table.rows import Groups, check_weighting, checked_weights, rows_that_count, with_relations, without_groups
 from icdh._table.table import Table, gaps_message, mean_and_deviation, rows_by_content
 from icdh._utils.arrays import ByColumn, Floats, Integers, Mask, RandomState, TableLike
 from icdh._utils.checks import LEVEL, Choice, check_same_rows, random_generator
-from icdh._utils.labels import listed, printable, variable_index
+from icdh._utils.labels import counted, listed, printable, variable_index
 from icdh._utils.parallel import single_blas_thread
 from icdh.exceptions import option, warn
 from icdh.knowledge import Knowledge
@@ -59,6 +59,7 @@ def effect(
     groups: Groups | tuple[Groups, ...] = None,
     sequence: bool = False,
     sample_weight: str | int | Sequence[float] | Floats | None = None,
+    weights: str = "sampling",
     kinds: ByColumn[str] | None = None,
     missing_values: Declared = None,
     model: object = None,
@@ -103,6 +104,9 @@ def effect(
         How many rows of the population each row stands for, such as the inverse of its chance to be sampled: a column,
         which is then no variable, or one number a row. A graph is learned with them, unless ``groups`` or ``sequence``
         is given.
+    weights : {"sampling", "frequency"}
+        What ``sample_weight`` is. A row of frequency weight w, a whole number, stands for w equal rows: the answer is
+        that of the table with every row repeated.
     kinds : mapping, optional
         Kinds of columns, as of `icdh.HNMSearch`; what ``model`` holds as labels are labels. Grades are numbers unless
         they are declared categorical.
@@ -165,6 +169,8 @@ def effect(
             "or ask the model alone for effects() and average_effect()"
         )
     check_same_rows(X, sample_weight, "sample_weight")
+    check_weighting(sample_weight, weights)
+    fewest = FEWEST_ROWS if weights == "sampling" else 2
     variables = [cause, effect, *(() if isinstance(adjust, str) else adjust)]
     X, ways, labels_of_units, shares = _without_units(X, variables, groups, within, sample_weight)
     for fixed in () if isinstance(adjust, str) else labels_of_units.keys() & map(str, adjust):
@@ -176,7 +182,7 @@ def effect(
     labels, graph = next(iter(ways), None), model_of(model)
     kinds = kinds if graph is None else with_labels(kinds or {}, graph)
     named = None if isinstance(adjust, str) or graph is not None or columns is None else variables
-    table = table_of(X, labels, sequence, kinds, named, missing_values)
+    table = table_of(X, labels, sequence, kinds, named, missing_values, fewest)
     if graph is not None and graph.names != table.names:
         raise ValueError(f"model has {listed(graph.names)}, {option('X')} has {listed(table.names)}; pass its table")
     pair = variable_index(cause, table.names, "cause"), variable_index(effect, table.names, "effect")
@@ -185,13 +191,16 @@ def effect(
     folds = int(random_generator(random_state).integers(2**31))
     seed = random_state if isinstance(random_state, int) else folds  # as of a fit and a posterior by hand
     n = table.n_observations
-    share = np.ones(n) if shares is None else checked_weights(shares, n, FEWEST_ROWS)
-    rows = np.flatnonzero(share)
+    share = np.ones(n) if shares is None else checked_weights(shares, n, fewest)
+    rows = rows_that_count(share, weights)
+    if rows.size < FEWEST_ROWS:
+        raise ValueError(f"{option('X')} stands for {counted(rows.size, 'row')}; at least {FEWEST_ROWS} are needed")
     units = {name: _numbers(table, of)[rows] for name, of in labels_of_units.items()}
     clusters = [] if table.related is None else [_numbers(table, labels) if labels else table.related.units]
     clusters = [of[rows] for of in (*clusters, *(_numbers(table, of) for of in ways[1:]))] or [*units.values()][:1]
-    table = table if rows.size == n else table.of_rows(rows).of_its_labels()
-    question = _Question(table, *pair, share[rows], tuple(clusters), units, folds, target, level)
+    table = table if np.array_equal(rows, np.arange(n)) else table.of_rows(rows).of_its_labels()
+    share_of_rows = share[rows] if weights == "sampling" else np.ones(rows.size)
+    question = _Question(table, *pair, share_of_rows, tuple(clusters), units, folds, target, level)
     question.check([])
     ends = product(question.contrasts(contrast), outcomes_of(table.categories.get(pair[1])))
     questions = [replace(question, contrast=each, outcome=outcome) for each, outcome in ends]
@@ -199,7 +208,8 @@ def effect(
         alike = labels or next(iter(labels_of_units.values()), None)
         is_weighted = shares is not None and alike is None and not sequence  # fits take no weights beside these
         search = HNMSearch(kinds=kinds, knowledge=knowledge, random_state=seed)
-        model = search.fit(X, groups=alike, sequence=sequence, sample_weight=share if is_weighted else None)
+        given, kind = (share, weights) if is_weighted else (None, "sampling")
+        model = search.fit(X, groups=alike, sequence=sequence, sample_weight=given, weights=kind)
     if adjust == "posterior":
         if not isinstance(model, HNMSearch):
             raise TypeError(
@@ -218,7 +228,7 @@ def effect(
         covariates = table.without_copies(covariates)
         results = [each.answer(covariates) for each in questions]
         answers = [answer for answer, _ in results]
-        if not clusters and math.isfinite(answers[0].estimate):
+        if not clusters and math.isfinite(answers[0].estimate) and weights == "sampling":  # others are copies by word
             influence = results[0][1][np.argsort(question.order(covariates))]
             notes += _notes_on_rows(table, [*covariates, *pair], influence)
         if not isinstance(adjust, str):  # else a fit has named them
@@ -233,9 +243,10 @@ def effect(
         notes += note_on_arrows_of_cause(fitted.adjacency, Knowledge.of(knowledge), table.names, *pair)
     notes = [*joint_notes(answers), *notes]
     if fitted is not None and fitted.about.get("weights") and shares is None:
-        is_count = fitted.about.get("weights") == "frequency"
-        remedy = "repeat every row as often as it counts" if is_count else f"give {option('sample_weight')}"
-        notes.append(f"the graph was learned with weights of rows, this answer is without; {remedy}")
+        what = f"{fitted.about.get('weights')} weights of rows"
+        notes.append(f"the graph was learned with {what}, this answer is without; give {option('sample_weight')}")
+    if shares is not None and math.isnan(answers[0].estimate) and weights == "sampling" and not (share % 1.0).any():
+        notes.append("the weights are whole numbers: if they count equal rows, say that they are frequencies")
     if fitted is not None and (related := fitted.about.get("related")) and not clusters:
         give = option("groups") if related == "groups" else option("sequence", True)
         notes.append(f"the graph was learned from dependent rows, this answer is of independent ones; give {give}")
@@ -251,13 +262,14 @@ def table_of(
     kinds: ByColumn[str] | None,
     variables: Sequence[Hashable] | None = None,
     missing_values: Declared = None,
+    fewest: int = FEWEST_ROWS,
 ) -> Table:
     """Return the table, which knows which rows depend on one another: those with equal labels, or in sequence.
 
     Columns that cannot be read are left out if ``variables``, labels of a table that has them, name others alone.
     """
     declared = {column for column, kind in (kinds or {}).items() if kind in ("binary", "categorical")}
-    read = partial(Table.of, categorical=declared, min_rows=FEWEST_ROWS, gaps=True, missing_values=missing_values)
+    read = partial(Table.of, categorical=declared, min_rows=fewest, gaps=True, missing_values=missing_values)
     try:
         table = read(X)
     except (TypeError, ValueError):

@@ -23,7 +23,7 @@ from icdh._rows import RelatedRows
 from icdh._table.experiments import Design, InterventionsLike
 from icdh._table.frames import column_labels, without_column
 from icdh._table.table import Table
-from icdh._utils.arrays import Floats, TableLike
+from icdh._utils.arrays import Floats, Integers, TableLike
 from icdh._utils.checks import Choice, as_float, check_same_rows
 from icdh._utils.labels import counted
 from icdh.exceptions import ArgumentValueError, option, warn
@@ -150,17 +150,13 @@ def with_weights(
         sampled by x with probabilities that differ thirty-fold) two had a spread of 0.004 where such rows were, and new
         rows -600 nats each; with weights trimmed to five times their mean (Potter 1990) all have -2.4 to -2.6.
     """
-    Choice(WEIGHTS).check("weights", weights)
+    check_weighting(sample_weight, weights)
     if sample_weight is None:
-        if weights != "sampling":
-            raise ArgumentValueError("weights", f"is {weights!r}, but there are none; pass {option('sample_weight')}")
         return table, interventions
     if table.related is not None:
         raise ArgumentValueError("sample_weight", "cannot go with groups or sequence; leave one of them out")
     given = checked_weights(sample_weight, table.n_observations, fewest=2)
-    rows, design = np.flatnonzero(given), Design.of(interventions, table)
-    if weights == "frequency":
-        rows = np.repeat(rows, _whole(given)[rows])
+    rows, design = rows_that_count(given, weights), Design.of(interventions, table)
     chosen = table.of_rows(rows) if np.array_equal(rows, np.arange(given.size)) else table.of_rows(rows).of_its_labels()
     sampled = given[rows] if weights == "sampling" else None
     chosen = replace(chosen, weights=sampled, weighting=weights)
@@ -172,6 +168,19 @@ def with_weights(
             " unless rows were chosen by an effect"
         )
     return chosen, design.of_rows(rows)
+
+
+def check_weighting(sample_weight: object, weights: str) -> None:
+    """Raise ValueError unless what weights are is known, and they are there."""
+    Choice(WEIGHTS).check("weights", weights)
+    if sample_weight is None and weights != "sampling":
+        raise ArgumentValueError("weights", f"is {weights!r}, but there are none; pass {option('sample_weight')}")
+
+
+def rows_that_count(given: Floats, weights: str) -> Integers:
+    """Return the rows whose weight is not zero, each as often as a frequency weight says."""
+    rows: Integers = np.flatnonzero(given)
+    return np.repeat(rows, _whole(given)[rows]) if weights == "frequency" else rows
 
 
 def checked_weights(sample_weight: object, n_rows: int, fewest: int = 1) -> Floats:

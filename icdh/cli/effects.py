@@ -59,11 +59,6 @@ def _check(command: "Effects") -> None:
         how = "name the table, --cause and --effect, without --values"
         raise ValueError(f"the graph's curves have no {listed(of_rows)}, which are about rows; {how}")
     _check_learning(command)
-    if command.frequency and command.cause is not None and not command.values:
-        raise ValueError(
-            "--frequency is for the list of all pairs; for an answer about one repeat every row as often as it counts, "
-            "and leave out --weights: they are sampling weights there"
-        )
     needs_rows = command.report or (command.plot and not command.values)
     if needs_rows and (command.values or is_model(command.data)):
         raise ValueError("--report and --plot of an answer need its table: icdh effects MODEL.icdh TABLE --cause ...")
@@ -138,7 +133,7 @@ def _answer(command: "Effects") -> "Effect":
     declared = dict(command.kinds) or None
     contrast = None
     if command.contrast is not None:
-        of = table_of(rows.table, None, False, declared)
+        of = table_of(rows.table, None, False, declared, fewest=2)
         cells = next(csv.reader([command.contrast], skipinitialspace=True))
         contrast = [cell_of(of, command.cause, cell.strip(), "--contrast") for cell in cells]
     model = _fitted(command, rows) if saved is None and adjust in GRAPHS else saved  # it shows its own progress
@@ -153,7 +148,7 @@ def _answer(command: "Effects") -> "Effect":
             within={name: rows.units[name] for name in within},
             groups=ways,
             sequence=rows.sequence,
-            sample_weight=rows.weights.get("sample_weight"),
+            **rows.weights,
             kinds=declared,
             missing_values=rows.missing_values,
             level=command.level,

@@ -571,6 +571,48 @@ def test_a_row_of_weight_three_is_three_copies_in_one_group(draw, adjust):
     assert weighted.scale == pytest.approx(copied.scale, rel=0.2 if adjust else 0.01)
 
 
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+@pytest.mark.parametrize("draw", [confounded, doses])
+@pytest.mark.parametrize("adjust", [[], [0]])
+@pytest.mark.parametrize("in_groups", [False, True])
+def test_a_row_of_frequency_three_is_three_rows(draw, adjust, in_groups):
+    X, counts = draw(n=300), np.random.default_rng(1).integers(0, 4, size=300)
+    row = np.repeat(np.arange(300), counts)
+    groups, of_copies = (row // 3, np.arange(300) // 3) if in_groups else (None, None)
+    counted = icdh.effect(X, 1, 2, adjust, sample_weight=counts, weights="frequency", groups=of_copies)
+    copied = icdh.effect(X[row], 1, 2, adjust, groups=groups)
+    assert counted.n_rows == row.size
+    for name in ("interval", "estimand", "unadjusted", "effective_rows", "strongest"):
+        assert getattr(counted, name) == getattr(copied, name)
+    are_copies = [any("hold" in note and "different ones" in note for note in each.notes) for each in (counted, copied)]
+    assert not are_copies[0]
+    assert are_copies[1] or in_groups or not adjust
+
+
+def test_four_cells_are_a_table_of_counts():
+    cells, counts = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), [40, 20, 25, 55]
+    answer = icdh.effect(cells, 0, 1, [], sample_weight=counts, weights="frequency")
+    rows = np.repeat(cells, counts, axis=0)
+    assert answer.records() == icdh.effect(rows, 0, 1, []).records()
+    assert answer.estimate == pytest.approx(55 / 80 - 20 / 60)
+    with pytest.raises(ValueError, match="X stands for 8 rows; at least 10 are needed"):
+        icdh.effect(cells, 0, 1, [], sample_weight=[2, 2, 2, 2], weights="frequency")
+    with pytest.raises(ValueError, match="weights is 'frequency', but there are none; pass sample_weight"):
+        icdh.effect(rows, 0, 1, [], weights="frequency")
+    with pytest.raises(ValueError, match=r"holds 0\.5; frequency weights are whole numbers"):
+        icdh.effect(cells, 0, 1, [], sample_weight=[40, 20, 25, 0.5], weights="frequency")
+
+
+@pytest.mark.filterwarnings("ignore::icdh.DataWarning")
+def test_whole_weights_without_an_answer_may_be_frequencies():
+    cells = np.array([[a, b, c] for a in range(4) for b in (0, 1) for c in (0, 1)])
+    counts = np.arange(16) * 10.0 + 3.0
+    answers = [icdh.effect(cells, 1, 2, [0], kinds={0: "categorical"}, sample_weight=w) for w in (counts, counts / 4)]
+    said = ["say that they are frequencies" in " ".join(answer.notes) for answer in answers]
+    assert said == [True, False]
+    assert np.isnan([answer.estimate for answer in answers]).all()
+
+
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("within", [None, {"unit": [k // 10 for k in range(400)]}])
 def test_a_slope_is_that_of_least_squares_with_its_robust_error(within, is_weighted):

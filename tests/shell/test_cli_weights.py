@@ -99,6 +99,19 @@ def test_what_is_no_weight_is_refused_with_its_column_and_the_remedy(cells, opti
 def test_a_column_that_is_not_there_is_named(data, refused):
     assert "no column 'w'; it has a, wt, b" in refused("fit", data, "--weights", "w")
     assert "--frequency goes with it" in refused("fit", data, "--frequency")
-    pair = ("--cause", "a", "--effect", "b", "--adjust", "none")
-    assert "repeat every row" in refused("effects", data, *pair, "--weights", "wt", "--frequency")
     assert "--weights is about a file" in refused("fit", "--dataset", "sachs", "--weights", "wt")
+
+
+def test_an_effect_of_a_table_of_counts_is_that_of_its_rows(tmp_path, printed):
+    cells = ["a;b;n", "no;no;40", "no;yes;20", "yes;no;25", "yes;yes;55"]
+    (tmp_path / "counts.csv").write_text("\n".join(cells))
+    (tmp_path / "rows.csv").write_text(
+        "\n".join(["a;b", *(line[: line.rindex(";")] for line in cells[1:] for _ in range(int(line.split(";")[2])))])
+    )
+    pair = ("--cause", "a", "--effect", "b", "--contrast", "no,yes", "--json")
+    for adjust in (("--adjust", "none"), ("--adjust", "graph", "--require", "a,b")):
+        counted, whole = (
+            printed("effects", tmp_path / file, *pair, *adjust, *options)
+            for file, options in (("counts.csv", ("--weights", "n", "--frequency")), ("rows.csv", ()))
+        )
+        assert counted == whole
