@@ -31,7 +31,7 @@ OTHER_NAMES = {  # arguments of the library that are called otherwise where they
 }
 DONE_ABOUT_GAPS = {
     "drop": "rows with gaps are left out",
-    "impute": "gaps are imputed, and strengths count them as if they were seen",
+    "impute": "gaps are imputed; strengths count rows that hold cause and effect",
     "keep": "results that depend on a gap stay empty",
 }
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "bar": "|"}

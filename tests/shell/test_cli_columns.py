@@ -40,7 +40,7 @@ SEARCH = ["--method", "search", "--noise-distribution", "gaussian", "--hidden-un
 @cases(
     ("missing", "rows", "line"),
     (["drop"], 110, "rows with gaps are left out"),
-    (["impute", "--n-imputations", 2], 120, "gaps are imputed, and strengths count them as if they were seen"),
+    (["impute", "--n-imputations", 2], 120, "gaps are imputed; strengths count rows that hold cause and effect"),
 )
 def test_fit_of_a_messy_table(messy, shown, method, missing, rows, line):
     code, out, err = shown("fit", messy, *MESSY, "--method", method, "--hidden-units", 3, "--missing", *missing)
