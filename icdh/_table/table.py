@@ -28,7 +28,7 @@ LARGEST_VALUE = {"none": LARGEST_SCALED_VALUE, "center": LARGEST_SCALED_VALUE, "
 SMALLEST_VALUE = {"none": 1e-60, "center": 1e-60, "standardize": 1e-290}  # of a column's maximum
 MOST_NAMED = 5  # columns in a message
 MOST_DISTINCT = 10_000  # values of a column that are compared; of many more, some always agree in single precision
-DIGITS_APART = 1e-9  # relative difference below which values of a column are one, computed twice
+DIGITS_APART = 1e-6  # relative difference below which values of a column are one, computed twice
 MOST_MERGED = 0.01  # share of the different values of a column that may agree with the next one in single precision
 
 
