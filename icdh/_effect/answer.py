@@ -243,8 +243,8 @@ def effect(
         notes += note_on_arrows_of_cause(fitted.adjacency, Knowledge.of(knowledge), table.names, *pair)
     notes = [*joint_notes(answers), *notes]
     if fitted is not None and fitted.about.get("weights") and shares is None:
-        what = f"{fitted.about.get('weights')} weights of rows"
-        notes.append(f"the graph was learned with {what}, this answer is without; give {option('sample_weight')}")
+        give = option("sample_weight") + ", frequencies" * (fitted.about.get("weights") == "frequency")
+        notes.append(f"the graph was learned with weights of rows, this answer is without; give {give}")
     if shares is not None and math.isnan(answers[0].estimate) and weights == "sampling" and not (share % 1.0).any():
         notes.append("the weights are whole numbers: if they count equal rows, say that they are frequencies")
     if fitted is not None and (related := fitted.about.get("related")) and not clusters:

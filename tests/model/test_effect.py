@@ -1380,6 +1380,12 @@ def test_weights_of_a_graph_that_the_answer_lacks_are_said():
         assert icdh.effect(X, 1, 2, [0], model=model).notes[-1].startswith("the graph was learned with weights")
     notes = icdh.effect(X, 1, 2, [0], model=model, sample_weight=weights).notes
     assert not any("weights" in note for note in notes)
+    counts = {"sample_weight": np.arange(400) % 2 + 1, "weights": "frequency"}
+    model.fit(X, **counts)
+    assert any(
+        note.endswith("is without; give sample_weight, frequencies") for note in notes_of(X, 1, 2, [0], model=model)
+    )
+    assert not any("weights" in note for note in notes_of(X, 1, 2, [0], model=model, **counts))
 
 
 @cases(("related", "remedy"), ({"groups": np.arange(400) // 4}, "groups"), ({"sequence": True}, "sequence=True"))
