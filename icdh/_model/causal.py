@@ -23,7 +23,7 @@ from icdh._table.codes import Categories, Label
 from icdh._table.experiments import Shift
 from icdh._table.frames import LARGEST_SCALED_VALUE, column_labels, frame_of
 from icdh._table.kinds import Grid, nearest
-from icdh._table.table import Scaling, Table
+from icdh._table.table import Scaling, Table, gaps_message
 from icdh._utils.arrays import Floats, Foreign, Mask, Observations, TableLike, mean_of
 from icdh._utils.checks import as_float
 from icdh._utils.labels import listed, plural
@@ -111,8 +111,8 @@ class ModelColumns:
         if gaps:
             remedy += ", or some of them" if labels else "; a DataFrame with their names may lack some"
         if gaps and not labels and table.gaps.any():
-            how = "pass a DataFrame with those that fit saw, which may lack cells and columns"
-            raise ValueError(f"{option('X')} has gaps (NaN), and its columns have no names; {how}")
+            where, how = gaps_message(table.gaps, table.names), "or pass a DataFrame with the names that fit saw"
+            raise ValueError(f"{option('X')}, without names, has gaps (NaN) in {where}; drop these rows, {how}")
         if labels and len(places) == table.n_variables < len(self.names):
             values = np.full((len(self.names), table.n_observations), np.nan)
             values[places] = table.values

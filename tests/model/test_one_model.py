@@ -173,7 +173,7 @@ def test_what_needs_a_column_that_is_not_there_says_so(model):
     rows, lacking = np.ones((2, 2)), np.array([[1.0, np.nan]])
     with pytest.raises(ValueError, match=r"X has 1 features, .* 2 features .*; a DataFrame with their names may lack"):
         model.predict(rows[:, :1])
-    with pytest.raises(ValueError, match=r"has gaps .*NaN.*, and its columns have no names; pass a DataFrame"):
+    with pytest.raises(ValueError, match=r"X, without names, has gaps .*'x1'; drop these rows, or pass a DataFrame"):
         model.predict(lacking)
     named = pd.DataFrame(lacking, columns=["x0", "x1"])
     with pytest.raises(ValueError, match="column 'x1' of X holds no value at all, only NaN; its values are needed"):

@@ -277,8 +277,11 @@ def test_columns_of_a_data_frame_must_come_back_as_they_were(chain):
     for method in (model.predict, model.predict_scale, model.residuals, model.score):
         with pytest.raises(ValueError, match=r"column 0 of X is 'c' where fit saw 'a'.*feature_names_in_"):
             method(frame[["c", "b", "a"]])
+    with pytest.raises(ValueError, match="2 features, but StructuralModel is expecting 3 features"):
+        model.score(frame[["a", "b"]])
+    for method in (model.predict, model.predict_scale, model.residuals):
         with pytest.raises(ValueError, match="2 features, but StructuralModel is expecting 3 features"):
-            method(frame[["a", "b"]])
+            method(chain.values[:, :2])
     np.testing.assert_array_equal(model.predict(frame), model.predict(chain.values))
     assert model.predict(frame[:1]).shape == (1, 3)
 
