@@ -252,7 +252,7 @@ def effect(
         notes.append(f"the graph was learned from dependent rows, this answer is of independent ones; give {give}")
     for note in notes:
         warn(note)
-    return replace(answers[0], notes=tuple(notes), others=tuple(answers[1:]))
+    return replace(answers[0], by_graph=isinstance(adjust, str), notes=tuple(notes), others=tuple(answers[1:]))
 
 
 def table_of(

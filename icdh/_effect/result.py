@@ -113,6 +113,8 @@ class Effect(Result):
         That of a numeric cause.
     adjusted : tuple of str, or None
         The covariates; None if many graphs say what to adjust for.
+    by_graph : bool
+        Whether a graph says so: one that was learned from these rows, unless a model was given.
     n_rows : int
         The rows that were used.
     target_share : float
@@ -158,6 +160,7 @@ class Effect(Result):
     bounds: tuple[float, float] | None = None
     curve: Curve | None = None
     adjusted: tuple[Hashable, ...] | None = None
+    by_graph: bool = False
     target_share: float = 1.0
     effective_rows: Mapping[Hashable, float] = field(default_factory=dict)
     robustness_value: float = math.nan
@@ -207,6 +210,7 @@ class Effect(Result):
     def summary(self) -> str:
         """Return the answer as text."""
         adjusted = "the causes in each graph" if self.adjusted is None else listed(self.adjusted) or "nothing"
+        adjusted += ", as the graph says" * (self.by_graph and self.adjusted is not None)
         pair, curve = f"{printable(self.cause)} -> {printable(self.effect)}", self.curve
         counts = [
             f"{rows:,.0f}" + ("" if value == "all" else f" at {shown(value)}")

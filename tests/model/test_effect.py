@@ -918,6 +918,12 @@ def test_covariates_that_come_after_the_cause_are_said():
     with pytest.warns(DataWarning):
         notes = icdh.effect(X, "dose", "answer", ["level", "mood"], model=model).notes
     assert any("after dose by the graph come level, mood" in note for note in notes)
+    by_word = icdh.effect(X, "dose", "answer", [], model=model)
+    with pytest.warns(DataWarning, match="does not adjust for level, mood"):
+        by_graph = icdh.effect(X, "dose", "answer", "graph", model=model)
+    assert (by_graph.adjusted, by_graph.by_graph, by_word.by_graph) == ((), True, False)
+    assert by_graph.summary().startswith("dose -> answer, 600 rows, adjusted for nothing, as the graph says\n")
+    assert by_word.summary().startswith("dose -> answer, 600 rows, adjusted for nothing\n")
 
 
 @cases(
