@@ -141,9 +141,11 @@ def test_a_prediction_needs_the_causes_alone(library):
     of = LIBRARIES[library]
     model = HNMSearch(knowledge=known, kinds={"group": "categorical"}, column_transform="none").fit(of(frame)).model_
 
+    def cells_of(answer):  # of an old pyarrow an array holds the columns
+        return np.asarray(answer.to_pandas() if library == "pyarrow" else answer, dtype=object)
+
     def of_y_and_group(ask, rows):
-        cells = np.asarray(ask(of(rows)), dtype=object)
-        return cells[:, [1, 2]].tolist()
+        return cells_of(ask(of(rows)))[:, [1, 2]].tolist()
 
     some = frame[20:30]
     probabilities = partial(model.probabilities, "group")
@@ -153,15 +155,15 @@ def test_a_prediction_needs_the_causes_alone(library):
             whole = of_y_and_group(ask, some)
             for rows in (some[["x", "y"]], some[["x", "y", "z"]], some.assign(group=None)):
                 assert of_y_and_group(ask, rows) == whole
-            assert np.isnan(np.asarray(model.residuals(of(some[["x", "y"]])), dtype=float)[:, [1, 3]]).all()
+            assert pd.isna(cells_of(model.residuals(of(some[["x", "y"]])))[:, [1, 3]]).all()
             one = some.assign(x=np.where(some.index == 22, np.nan, some["x"]))
             found = of_y_and_group(ask, one)
             assert [row for row in found if pd.notna(row).all()] == [row for k, row in enumerate(whole) if k != 2]
             assert pd.isna(found[2]).all()
     with pytest.warns(DataWarning, match="X has no value of 'x': what rests on them is left empty, of 'group', 'y'$"):
-        lacks = np.asarray(model.predict(of(some[["y"]])), dtype=object)
+        lacks = cells_of(model.predict(of(some[["y"]])))
     assert pd.isna(lacks).all(axis=0).tolist() == [False, True, True, False]
-    assert pd.isna(np.asarray(probabilities(of(one)))).any(axis=1).tolist() == [k == 2 for k in range(10)]
+    assert pd.isna(cells_of(probabilities(of(one)))).any(axis=1).tolist() == [k == 2 for k in range(10)]
     np.testing.assert_array_equal(probabilities(of(some[["x", "y"]])), probabilities(of(some)))
     np.testing.assert_array_equal(probabilities(of(some[["y", "group", "x"]])), probabilities(of(some)))
     with pytest.raises(ValueError, match="column 0 of X is 'y' where fit saw 'x'; pass the same columns"):
@@ -180,7 +182,7 @@ def test_what_needs_a_column_that_is_not_there_says_so(model):
         model.score(named)
     with pytest.raises(ValueError, match=r"X has 3 features, .* 2 .*: pass the columns that fit saw, or some"):
         model.predict(named.assign(y=1.0))
-    assert model.predict(named[["x0"]])[0, 1] == model.predict(rows)[0, 1]
+    assert model.predict(named[["x0"]])[0, 1] == pytest.approx(model.predict(rows)[0, 1], rel=1e-12)
 
 
 def test_samples_and_counterfactuals_are_on_the_grid_of_the_column(tmp_path):
@@ -233,7 +235,8 @@ def test_beyond_the_rows_of_a_fit_no_spread_is_larger_and_no_mean_is_far(method,
     limited = model.conditionals[1]
     rows, far = model.scaled(X), model.scaled(np.column_stack([np.linspace(-50.0, 50.0, 2001), np.zeros(2001)]))
     outputs, beyond = limited.outputs(rows), limited.outputs(far)
-    np.testing.assert_array_equal(outputs, replace(limited, limits=None).outputs(rows))  # the rows themselves stay
+    # The rows themselves stay, but for the rounding of their transform, which so steep a spread enlarges.
+    np.testing.assert_allclose(outputs, replace(limited, limits=None).outputs(rows), rtol=1e-9)
     rounding = 1e-4  # limits are those at rows in single precision
     assert outputs[1].min() - rounding <= beyond[1].min() <= beyond[1].max() <= outputs[1].max() + rounding
     assert np.ptp(beyond[0]) <= 3.0 * np.ptp(outputs[0])
