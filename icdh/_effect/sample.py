@@ -238,13 +238,13 @@ def strongest_covariate(
     products = splines.products(effect, cause, *columns)
     of_effect, of_cause, *of_columns = range(len(products) - len(columns) - 2, len(products))
 
-    def errors(covariates: Sequence[int], *targets: int, beside: Sequence[int] = ()) -> list[float]:
-        """Return the errors of columns of the products given covariates, and perhaps another column."""
-        kept = [*splines.columns_of(covariates), *beside]
+    def errors(covariates: Sequence[int], *targets: int, further: Sequence[int] = ()) -> list[float]:
+        """Return the errors of columns of the products given covariates, and perhaps a further column."""
+        kept = [*splines.columns_of(covariates), *further]
         ridge = Ridge(products[np.ix_(kept, kept)])
         return [ridge.fit(products[kept, target], float(products[target, target]))[1] for target in targets]
 
-    whole = np.array(errors(every, of_effect, beside=[of_cause]) + errors(every, of_cause))
+    whole = np.array(errors(every, of_effect, further=[of_cause]) + errors(every, of_cause))
     for k, name in enumerate(names):
         others = every[:k] + every[k + 1 :]
         given, left = errors(others, of_cause, of_columns[k])
@@ -252,7 +252,7 @@ def strongest_covariate(
             follows_from = sample.determining(sample.covariates[k])
             others = [j for j in others if j not in follows_from]
             (given,) = errors(others, of_cause)
-        rest = np.maximum([*errors(others, of_effect, beside=[of_cause]), given], 1e-300)
+        rest = np.maximum([*errors(others, of_effect, further=[of_cause]), given], 1e-300)
         r_y, r_d = np.maximum(1.0 - whole / rest, 0.0).tolist()
         strengths.append(Strength(name, r_y, r_d, multiple_of(r_y, r_d, estimate.value, estimate.scale)))
     return min(strengths, key=lambda of: (of.multiple, -of.of_effect * of.of_cause), default=None)

@@ -81,8 +81,12 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
     centre, transformed = columns.centre.copy(), [*scaling.transforms]
     centre[transformed] = mean_of(values[transformed], table.weights)
     whole = OfConditions(conditionals, {n - n_variables: of for n, of in transforms.items() if n >= n_variables})
-    with_contexts = whole.with_contexts(values, table.in_users_columns(table.n_columns)[n_variables:])
     conditionals = [_outside_contexts(given, found, n_variables).limited(values) for given in conditionals]
+    if table.n_columns == n_variables:
+        whole = OfConditions(conditionals, {})
+    else:
+        with_contexts = whole.with_contexts(values, table.in_users_columns(table.n_columns)[n_variables:])
+        whole = whole._replace(conditionals=[given.limited(with_contexts) for given in whole.conditionals])
     laws = [given.law.density for given in conditionals if given is not CONSTANT]
     noise = {law.errors.name for law in laws if law is not None}
     model = replace(model, columns=replace(columns, centre=centre), conditionals=conditionals)
@@ -90,7 +94,7 @@ def refit(found: LearnedGraph, model: StructuralModel, clock: Clock) -> tuple[St
         "evidence_": found.columns.log_jacobian - float(sum(of_others)),
         "noise_distribution_": "mixed" if len(noise) > 1 else min(noise, default="gaussian"),
         "nll_": model.nll(values, table.baseline, table.weights),
-        "_of_conditions": whole._replace(conditionals=[given.limited(with_contexts) for given in whole.conditionals]),
+        "_of_conditions": whole,
     }
     return model, learned, in_time
 

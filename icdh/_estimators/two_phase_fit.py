@@ -245,13 +245,15 @@ class LearnedNetwork(NamedTuple):
         fitter = alone if self.result.cost is None else fitter_of(problem, before)
         weights = fitter.refit(weights, [(n, tuple(np.flatnonzero(graph[:, n]).tolist())) for n in changed])
         values, law = self.problem.values, NormalLaw()
-        natural, whole = (
-            [
+
+        def conditionals_of(network: Weights) -> list[Conditional]:
+            return [
                 Conditional(NetworkConditional.of(network, n), law).limited(values) if values[n].any() else CONSTANT
                 for n in range(N)
             ]
-            for network in (self._columns_of(weights), weights)
-        )
+
+        natural = conditionals_of(self._columns_of(weights))
+        whole = natural if weights.n_variables == N else conditionals_of(weights)
         return replace(self.model, adjacency=kept, conditionals=natural), OfConditions(whole, {})
 
     def nll(self, model: StructuralModel) -> float:

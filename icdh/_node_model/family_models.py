@@ -22,7 +22,7 @@ from icdh._node_model.law import Law
 from icdh._node_model.network import FamilyPredictor, NodeNetwork, network_outputs, node_outputs, with_twice_the_units
 from icdh._node_model.noise import cost_of, fit_noise, noise_gain
 from icdh._node_model.response import Numbers
-from icdh._utils.arrays import Floats, Mask, cells, deviation_of, drawn_from_cells, mean_of
+from icdh._utils.arrays import Floats, cells, deviation_of, drawn_from_cells, mean_of
 from icdh._utils.parallel import single_blas_thread
 
 TOLERANCE_OBSERVATIONS = 10_000  # of more observations the tolerance grows in proportion
@@ -354,12 +354,6 @@ def _resolves(deviation: Floats) -> bool:
     return not np.mean(deviation**2 < RESOLVED_VARIANCE) > LEAST_UNRESOLVED
 
 
-def _beyond_cells(numbers: Numbers) -> tuple[Mask, Floats]:
-    """Return which values are spread beyond their cells, as those of heaps are, and half the width of every cell."""
-    first, second, reach = *numbers.samples[:2], np.sqrt(3.0 * numbers.spread) * (1.0 + 1e-6)
-    return (np.abs(first - numbers.centre) > reach) & (first != second), reach
-
-
 def blurred_by_heaps(numbers: Numbers, residuals: Sequence[Floats]) -> list[Floats]:
     """Return standardised residuals, with little Gaussian noise where many values are at heaps.
 
@@ -373,7 +367,7 @@ def blurred_by_heaps(numbers: Numbers, residuals: Sequence[Floats]) -> list[Floa
     residuals : sequence of ndarray, each of shape (n,)
         One for each of its samples.
     """
-    if len(residuals) < 2 or np.mean(_beyond_cells(numbers)[0]) < HEAPED_SHARE:
+    if np.mean(numbers.at_heaps) < HEAPED_SHARE:
         return list(residuals)
     blur = BLUR * np.random.default_rng(0).standard_normal((len(residuals), len(numbers)))
     return [*map(np.add, residuals, blur)]
@@ -389,11 +383,10 @@ def gain_by_heaps(numbers: Numbers, residuals: Sequence[Floats]) -> float:
     residuals : sequence of ndarray, each of shape (n,)
         The standardised residuals.
     """
-    if len(residuals) < 2:
-        return 0.0
-    (first, second, *_), (outside, reach) = numbers.samples, _beyond_cells(numbers)
+    outside, reach = numbers.at_heaps, numbers.half_widths
     if not outside.any():
         return 0.0
+    first, second = numbers.samples[:2]
     within = np.clip(first, numbers.centre - reach, numbers.centre + reach)[outside]
     per_unit = (residuals[0] - residuals[1])[outside] / (first - second)[outside]
     narrow = residuals[0].copy()

@@ -8,6 +8,7 @@ are fitted by damped Fisher scoring in NumPy.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import cached_property
 from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -61,6 +62,20 @@ class Numbers:
 
     def __len__(self) -> int:
         return self.centre.size
+
+    @cached_property
+    def half_widths(self) -> Floats:
+        """Half the width of the cell of every value, and a little more for rounding, shape (n,)."""
+        return np.sqrt(3.0 * self.spread) * (1.0 + 1e-6)
+
+    @cached_property
+    def at_heaps(self) -> Mask:
+        """Which values are spread beyond their cells, as those of heaps are, shape (n,); of exact values none."""
+        if len(self.samples) < 2:
+            return np.zeros(len(self), dtype=bool)
+        first, second = self.samples[:2]
+        at_heaps: Mask = (np.abs(first - self.centre) > self.half_widths) & (first != second)
+        return at_heaps
 
     @property
     def n_counted(self) -> float:
